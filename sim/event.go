@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"math/bits"
+)
+
+// ActorID names an actor of one simulation, in the order of Add.
+type ActorID int32
+
+// Kind says what an event is about; each actor has its own small enumeration.
+type Kind int32
+
+// Event is queued by copy. Events of equal time run in the order in which they were scheduled.
+type Event struct {
+	At   Time
+	seq  uint64 // set by the queue
+	To   ActorID
+	Kind Kind
+	A, B int32 // what Kind says they are: an index, a generation
+}
+
+// before reports the order (At, seq) of two events. At is never negative, so one 128-bit subtraction decides without a
+// branch that the processor would guess wrong half of the time.
+func (e *Event) before(f *Event) bool {
+	_, borrow := bits.Sub64(e.seq, f.seq, 0)
+	_, borrow = bits.Sub64(uint64(e.At), uint64(f.At), borrow)
+	return borrow != 0
+}
+
+// Reply says where an answer goes: the event {To, Kind, A} with the result in B. Who asks fills it in, who answers hands it
+// to Sim.Answer or Sim.Wake.
+type Reply struct {
+	To   ActorID
+	Kind Kind
+	A    int32
+}
+
+// Event returns the answer b as an event.
+func (r Reply) Event(b int32) Event { return Event{To: r.To, Kind: r.Kind, A: r.A, B: b} }
+
+// Actor is a part of the simulated world that owns some state and is told of events.
+type Actor interface {
+	// Handle reacts to one event. It may change its own state, call other actors' methods and schedule events; it is never
+	// called while another Handle is under way.
+	Handle(ev Event)
+}

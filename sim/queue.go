@@ -1,0 +1,128 @@
+package sim
+
+import "poolwise/sim/fifo"
+
+// heap is a 4-ary heap of events by value. After a pop its root is a hole: a push then fills it with one sift instead of
+// two, which is what a handler that schedules one successor makes of it.
+type heap struct {
+	ev   []Event
+	hole bool // ev[0] was taken and not yet replaced
+}
+
+func (h *heap) len() int {
+	if h.hole {
+		return len(h.ev) - 1
+	}
+	return len(h.ev)
+}
+
+// min returns the earliest event, nil if there is none.
+func (h *heap) min() *Event {
+	if !h.hole {
+		if len(h.ev) == 0 {
+			return nil
+		}
+		return &h.ev[0]
+	}
+	if len(h.ev) == 1 {
+		return nil
+	}
+	m := &h.ev[1]
+	for i := 2; i < len(h.ev) && i <= 4; i++ {
+		if h.ev[i].before(m) {
+			m = &h.ev[i]
+		}
+	}
+	return m
+}
+
+// pop removes the earliest event; there must be one.
+func (h *heap) pop() Event {
+	h.fill()
+	h.hole = true
+	return h.ev[0]
+}
+
+func (h *heap) push(e Event) {
+	if h.hole {
+		h.hole = false
+		h.down(0, e)
+		return
+	}
+	h.ev = append(h.ev, e)
+	i := len(h.ev) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&h.ev[parent]) {
+			break
+		}
+		h.ev[i] = h.ev[parent]
+		i = parent
+	}
+	h.ev[i] = e
+}
+
+// fill closes the hole with the last event.
+func (h *heap) fill() {
+	if !h.hole {
+		return
+	}
+	h.hole = false
+	last := len(h.ev) - 1
+	e := h.ev[last]
+	h.ev = h.ev[:last]
+	if last > 0 {
+		h.down(0, e)
+	}
+}
+
+// down places e at i or below.
+func (h *heap) down(i int, e Event) {
+	n := len(h.ev)
+	for {
+		child := 4*i + 1
+		if child >= n {
+			break
+		}
+		m := child
+		for c := child + 1; c < n && c < child+4; c++ {
+			if h.ev[c].before(&h.ev[m]) {
+				m = c
+			}
+		}
+		if !h.ev[m].before(&e) {
+			break
+		}
+		h.ev[i] = h.ev[m]
+		i = m
+	}
+	h.ev[i] = e
+}
+
+// keep drops the events that fail the test and restores the order of the heap.
+func (h *heap) keep(test func(*Event) bool) {
+	h.fill()
+	kept := h.ev[:0]
+	for i := range h.ev {
+		if test(&h.ev[i]) {
+			kept = append(kept, h.ev[i])
+		}
+	}
+	h.ev = kept
+	for i := (len(kept) - 2) / 4; i >= 0 && len(kept) > 1; i-- {
+		h.down(i, kept[i])
+	}
+}
+
+// lane holds the timers of one constant delay. They come due in the order in which they were armed, so a ring is an exact
+// priority queue for them. A cancelled one stays in its place, with To = Nobody, until it is at the head.
+type lane struct {
+	ring fifo.Ring[Event]
+}
+
+// trim drops cancelled timers at the head.
+func (l *lane) trim() {
+	for l.ring.Len() > 0 && l.ring.Front().To == Nobody {
+		l.ring.Pop()
+	}
+}

@@ -1,0 +1,167 @@
+package record
+
+import (
+	"fmt"
+	"time"
+
+	"poolwise/sim"
+)
+
+// Fact is one thing that happened. Which fields count depends on the Kind; the others are zero. Requests and
+// pools are numbered from 0, connections from 1 in the order in which their connect succeeded.
+type Fact struct {
+	At      sim.Time
+	Request int64         // number of the request, -1 for none
+	Took    time.Duration // how long the thing that ended had lasted
+	Conn    int32         // number of the connection, 0 for none (an attempt has none yet)
+	Pool    int16         // index of the pool (the instance), -1 for none
+	Kind    FactKind
+	Outcome Outcome // of what ended
+	From    State   // of ConnMoved
+	To      State   // of ConnMoved
+}
+
+// FactKind says what happened.
+type FactKind uint8
+
+// The kinds of facts, by who notes them.
+const (
+	// The workload.
+	RequestBegan FactKind = iota // its intended arrival is At
+	RequestEnded                 // Outcome, Took since the intended arrival
+	RequestRetry                 // another attempt will follow
+	// A pool.
+	AcquireBegan // a caller asks for a connection
+	AcquireEnded // Outcome; Took since AcquireBegan
+	WaitBegan    // the acquire is queued
+	WaitEnded    // the acquire left the queue, whatever follows
+	Returned     // the caller gave the connection back; Took since it was granted
+	ConnMoved    // a connection's place in the pool went From -> To (None: not in the pool)
+	Leaked       // a slot of the pool is lost for ever
+	SlowAcquire  // an acquire took longer than the pool's threshold; Took
+	PoolClosed   // the pool was marked closed
+	PoolNote     // something worth counting in the report; Outcome says what
+	// The server.
+	ConnectBegan  // an attempt to connect
+	ConnectEnded  // Outcome; Took; with OK the session is open from now on
+	ConnectGaveUp // the pool dropped the attempt; Took
+	PingBegan
+	PingEnded    // Outcome
+	QueryQueued  // it waits for a core
+	QueryBegan   // it has a core, or began an io phase
+	QueryEnded   // Outcome; Took since the query arrived
+	CloseBegan   // a graceful close
+	SessionEnded // Outcome says how: ClosedGracefully, ClosedHard, Dropped, Killed
+	numFactKinds
+)
+
+var factNames = [numFactKinds]string{
+	"request", "request_end", "request_retry",
+	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note",
+	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end",
+}
+
+// String returns the name of the kind as it stands in a trace.
+func (k FactKind) String() string {
+	if int(k) < len(factNames) {
+		return factNames[k]
+	}
+	return fmt.Sprintf("fact(%d)", uint8(k))
+}
+
+// State is the place of a connection in its pool.
+type State uint8
+
+// The states. Every one but None counts in the size of the pool.
+const (
+	None      State = iota // not in the pool
+	Opening                // being connected
+	Idle                   // open and free
+	Checking               // being tested before it is lent
+	InUse                  // lent
+	Returning              // given back, not yet free
+	Closing                // being closed
+	NumStates
+)
+
+var stateNames = [NumStates]string{"none", "opening", "idle", "checking", "in_use", "returning", "closing"}
+
+// String returns the name of the state.
+func (s State) String() string {
+	if s < NumStates {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// Outcome is how a request, an acquire, a connect or a query ended.
+type Outcome uint8
+
+// The outcomes. The names (String) are those of the result schema.
+const (
+	OK                 Outcome = iota
+	AcquireTimeout             // no connection within the acquire's own limit
+	PoolIsClosed               // the pool was closed
+	Cancelled                  // the caller gave up
+	NoneAvailable              // a try that found nothing
+	CreateFailed               // the pool could not create a connection
+	ConnectRefused             // connection refused
+	TooManyConnections         // 53300 of PostgreSQL
+	MySQLTooMany               // 1040 of MySQL
+	CannotConnectNow           // 57P03: starting up, shutting down
+	AuthFailed                 // authentication failed
+	AdminShutdown              // 57P01: the server ended the session
+	ConnectionReset            // the session is gone without a word
+	ConnectionTimeout          // the network gave no answer in time
+	QueryCancelled             // 57014: statement timeout or cancel
+	RequestTimeout             // the deadline of the whole request
+	HookRejected               // a hook of the pool said no
+	QueueTimeout               // a pooler's query wait timeout
+	TransientError             // a retryable error of the database of no particular kind
+	OtherError                 // an error of no particular kind
+	Failed                     // the request's own failure (a fail step)
+	Rejected                   // a return that was not accepted (double, stale)
+	ClosedGracefully
+	ClosedHard
+	Dropped
+	Killed
+	NumOutcomes
+)
+
+var outcomeNames = [NumOutcomes]string{
+	"ok", "acquire_timeout", "pool_closed", "cancelled", "none_available", "create_failed", "connect_refused",
+	"too_many_connections", "mysql_too_many_connections", "cannot_connect_now", "auth_failed", "admin_shutdown",
+	"connection_reset", "connection_timeout", "query_cancelled", "request_timeout", "hook_rejected", "queue_timeout",
+	"transient_error", "error", "failed", "rejected", "graceful", "hard", "dropped", "killed",
+}
+
+// String returns the name of the outcome in reports.
+func (o Outcome) String() string {
+	if o < NumOutcomes {
+		return outcomeNames[o]
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// OutcomeNamed returns the outcome of a name.
+func OutcomeNamed(name string) (Outcome, bool) {
+	for o, n := range outcomeNames {
+		if n == name {
+			return Outcome(o), true
+		}
+	}
+	return 0, false
+}
+
+// Sink takes every fact of a run, in order.
+type Sink interface{ Note(f Fact) }
+
+// Sinks hands every fact to each of several sinks.
+type Sinks []Sink
+
+// Note implements Sink.
+func (s Sinks) Note(f Fact) {
+	for _, k := range s {
+		k.Note(f)
+	}
+}
