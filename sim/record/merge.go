@@ -1,0 +1,270 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"poolwise/sim"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Merge makes one cell of the replications of one setting, given in order of seed, and names the pools by index. Counts are
+// summed, histograms merged exactly; with two replications or more, figures get the Student t interval at 95 % of their values
+// in the replications, which for a percentile is widened, if need be, to include the value of the merged histogram.
+func Merge(settings Settings, pools []string, runs []*Run) Cell {
+	c := Cell{Settings: settings, Replications: len(runs), Warnings: []string{}}
+	parts := make([][]*Part, len(runs))
+	for i, r := range runs {
+		for j := range r.Parts {
+			parts[i] = append(parts[i], &r.Parts[j])
+		}
+	}
+	var merged Part
+	c.Requests, c.Latency, c.Wait, c.Hold, c.FailedAfter = mergeParts(parts, &merged)
+	c.Curves = Curves{Latency: &merged.Latency, Wait: &merged.Wait, Failed: &merged.Failed}
+	c.SlowAcquires = merged.Slow
+	c.Connect, _ = summarize(len(runs), func(i int) *Histogram { return &runs[i].Connect })
+	c.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
+	c.FailedRate = acrossFloat(len(runs), func(i int) (float64, bool) { return failedRate(parts[i]) })
+	c.Makespan = acrossDuration(len(runs), func(i int) time.Duration { return time.Duration(lastEnd(parts[i])) })
+	c.Leaked = acrossFloat(len(runs), func(i int) (float64, bool) {
+		var n int64
+		for _, p := range parts[i] {
+			n += p.Leaked
+		}
+		return float64(n), true
+	})
+	c.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Levels })
+	for i, r := range runs {
+		c.Server.Opened += r.Server.Opened
+		c.Server.Closed += r.Server.Closed
+		c.Server.Refused += r.Server.Refused
+		c.Server.PeakOpen = max(c.Server.PeakOpen, r.Server.PeakOpen)
+		if i == 0 {
+			c.Curves.Levels = r.Series
+		}
+	}
+	c.Server.CoreUtilisation = acrossFloat(len(runs), func(i int) (float64, bool) {
+		u := runs[i].Server.CoreUtilisation
+		return u.Value, u.Known
+	})
+	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
+	if len(pools) > 1 {
+		for j, name := range pools {
+			c.Pools = append(c.Pools, mergePool(name, j, runs))
+		}
+	}
+	return c
+}
+
+func mergePool(name string, j int, runs []*Run) PoolCell {
+	pc := PoolCell{Name: name}
+	one := make([][]*Part, len(runs))
+	for i, r := range runs {
+		one[i] = []*Part{&r.Parts[j]}
+	}
+	var merged Part
+	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(one, &merged)
+	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(one[i]) })
+	pc.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Parts[j].Levels })
+	return pc
+}
+
+// mergeParts merges the parts of each run, then the runs, into merged, and describes the result.
+func mergeParts(parts [][]*Part, merged *Part) (req Requests, latency, wait, hold, failed Summary) {
+	each := make([]Part, len(parts))
+	for i, ps := range parts {
+		e := &each[i]
+		for _, p := range ps {
+			e.Latency.Merge(&p.Latency)
+			e.Wait.Merge(&p.Wait)
+			e.Hold.Merge(&p.Hold)
+			e.Failed.Merge(&p.Failed)
+			req.add(&p.Requests)
+			merged.Slow += p.Slow
+		}
+		merged.Wait.Merge(&e.Wait)
+	}
+	var l, f *Histogram
+	latency, l = summarize(len(each), func(i int) *Histogram { return &each[i].Latency })
+	wait, _ = summarize(len(each), func(i int) *Histogram { return &each[i].Wait })
+	hold, _ = summarize(len(each), func(i int) *Histogram { return &each[i].Hold })
+	failed, f = summarize(len(each), func(i int) *Histogram { return &each[i].Failed })
+	merged.Latency, merged.Failed = *l, *f
+	return req, latency, wait, hold, failed
+}
+
+func (r *Requests) add(o *Requests) {
+	r.Total += o.Total
+	r.OK += o.OK
+	r.Failed += o.Failed
+	r.Unfinished += o.Unfinished
+	r.Retries += o.Retries
+	for i, n := range o.Outcomes {
+		r.Outcomes[i] += n
+	}
+}
+
+// summarize merges n histograms and describes the result, with intervals across them.
+func summarize(n int, of func(int) *Histogram) (Summary, *Histogram) {
+	all := new(Histogram)
+	for i := range n {
+		all.Merge(of(i))
+	}
+	s := all.Summary()
+	if n < 2 || all.N() == 0 {
+		return s, all
+	}
+	widen := func(d *Duration, f func(*Histogram) time.Duration) {
+		if !d.Known {
+			return
+		}
+		var v []float64
+		for i := range n {
+			if h := of(i); h.N() > 0 {
+				v = append(v, float64(f(h)))
+			}
+		}
+		mean, half, ok := studentT(v)
+		if !ok {
+			return
+		}
+		d.Interval = true
+		d.Lo = min(d.Value, time.Duration(math.Round(max(mean-half, 0))))
+		d.Hi = max(d.Value, time.Duration(math.Round(mean+half)))
+	}
+	widen(&s.Mean, (*Histogram).Mean)
+	for _, q := range s.percentiles() {
+		widen(q.to, func(h *Histogram) time.Duration { return h.At(q.p) })
+	}
+	return s, all
+}
+
+func (r *Run) throughput(parts []*Part) (float64, bool) {
+	end := r.End
+	if r.From == 0 {
+		if last := lastEnd(parts); r.drained() && last > 0 {
+			end = last
+		}
+	}
+	span := end.Sub(r.From).Seconds()
+	if span <= 0 {
+		return 0, false
+	}
+	var ok int64
+	for _, p := range parts {
+		ok += p.Requests.OK
+	}
+	return float64(ok) / span, true
+}
+
+// drained reports whether every request has ended: the rate is then counted up to the last of them.
+func (r *Run) drained() bool {
+	for i := range r.Parts {
+		if r.Parts[i].Requests.Unfinished > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func failedRate(parts []*Part) (float64, bool) {
+	var ended, failed int64
+	for _, p := range parts {
+		ended += p.Requests.OK + p.Requests.Failed
+		failed += p.Requests.Failed
+	}
+	if ended == 0 {
+		return 0, false
+	}
+	return float64(failed) / float64(ended), true
+}
+
+func lastEnd(parts []*Part) (last sim.Time) {
+	for _, p := range parts {
+		last = max(last, p.LastEnd)
+	}
+	return last
+}
+
+func mergeLevels(n int, of func(int) *Levels) Levels {
+	level := func(pick func(*Levels) *Level3) Level3 {
+		one := func(f func(*Level3) *Float) Float {
+			return acrossFloat(n, func(i int) (float64, bool) { return f(pick(of(i))).Value, true })
+		}
+		return Level3{
+			Mean:  one(func(l *Level3) *Float { return &l.Mean }),
+			Max:   one(func(l *Level3) *Float { return &l.Max }),
+			Final: one(func(l *Level3) *Float { return &l.Final }),
+		}
+	}
+	return Levels{
+		Size:    level(func(l *Levels) *Level3 { return &l.Size }),
+		Idle:    level(func(l *Levels) *Level3 { return &l.Idle }),
+		InUse:   level(func(l *Levels) *Level3 { return &l.InUse }),
+		Waiting: level(func(l *Levels) *Level3 { return &l.Waiting }),
+		Opening: level(func(l *Levels) *Level3 { return &l.Opening }),
+	}
+}
+
+// mergeWarnings lists the warnings of the runs, each once, saying in how many runs it was given.
+func mergeWarnings(runs []*Run) []string {
+	var order []string
+	count := map[string]int{}
+	for _, r := range runs {
+		for _, w := range r.Warnings {
+			if count[w] == 0 {
+				order = append(order, w)
+			}
+			count[w]++
+		}
+	}
+	for i, w := range order {
+		if count[w] < len(runs) {
+			order[i] = fmt.Sprintf("%s (in %d of %d replications)", w, count[w], len(runs))
+		}
+	}
+	return order
+}
+
+// acrossFloat estimates a number from its values in n replications; those without a value are left out.
+func acrossFloat(n int, of func(int) (float64, bool)) Float {
+	var v []float64
+	for i := range n {
+		if x, ok := of(i); ok {
+			v = append(v, x)
+		}
+	}
+	if len(v) == 0 {
+		return Float{}
+	}
+	mean, half, ok := studentT(v)
+	return Float{Value: mean, Lo: mean - half, Hi: mean + half, Known: true, Interval: ok}
+}
+
+func acrossDuration(n int, of func(int) time.Duration) Duration {
+	f := acrossFloat(n, func(i int) (float64, bool) { return float64(of(i)), true })
+	round := func(x float64) time.Duration { return time.Duration(math.Round(x)) }
+	return Duration{Value: round(f.Value), Lo: round(max(f.Lo, 0)), Hi: round(f.Hi), Known: f.Known, Interval: f.Interval}
+}
+
+// studentT returns the mean of v and half the width of its 95 % interval; without two values there is none.
+func studentT(v []float64) (mean, half float64, ok bool) {
+	n := float64(len(v))
+	for _, x := range v {
+		mean += x
+	}
+	mean /= n
+	if len(v) < 2 {
+		return mean, 0, false
+	}
+	var ss float64
+	for _, x := range v {
+		d := x - mean
+		ss += float64(d * d)
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return mean, t * math.Sqrt(ss/(n-1)/n), true
+}

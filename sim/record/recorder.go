@@ -1,0 +1,244 @@
+package record
+
+import (
+	"time"
+
+	"poolwise/sim"
+)
+
+// Recorder is the Sink that measures: it keeps histograms, counts and levels, never the facts. Its memory depends on the
+// number of pools, not on the number of requests.
+type Recorder struct {
+	from   sim.Time // what began before it does not count
+	end    sim.Time
+	parts  []part
+	total  part // the levels of all pools together; with one pool, parts[0] has them
+	shared bool // there is one pool
+	series *series
+	warm   bool     // the warm-up is over
+	next   sim.Time // when the series, or the end of the warm-up, wants to be told
+
+	connect  Histogram
+	opened   int64
+	closed   int64
+	refused  int64
+	open     int64
+	peakOpen int64
+}
+
+// part is what is measured of one pool.
+type part struct {
+	latency, failed, wait, hold Histogram
+
+	began, ended, ok, retries int64
+	outcomes                  Counts
+	leaked, slow              int64
+	lastEnd                   sim.Time
+
+	level [numLevels]Level
+}
+
+// The levels of a part: one for each State, and two more.
+const (
+	levelSize    = int(NumStates)
+	levelWaiting = int(NumStates) + 1
+	numLevels    = int(NumStates) + 2
+)
+
+// NewRecorder returns a recorder for n pools that ignores requests that arrived before from (the warm-up).
+func NewRecorder(n int, from sim.Time) *Recorder {
+	r := &Recorder{from: from, parts: make([]part, max(n, 1)), shared: n <= 1}
+	t := r.sum()
+	r.series = newSeries(
+		[]string{"size", "idle", "in_use", "waiting", "connecting"},
+		[]*Level{&t.level[levelSize], &t.level[Idle], &t.level[InUse], &t.level[levelWaiting], &t.level[Opening]})
+	r.warm = from == 0
+	r.setNext()
+	return r
+}
+
+// sum is the part that has the levels of all pools.
+func (r *Recorder) sum() *part {
+	if r.shared {
+		return &r.parts[0]
+	}
+	return &r.total
+}
+
+// Note implements Sink.
+func (r *Recorder) Note(f Fact) {
+	if f.At >= r.next {
+		r.tick(f.At)
+	}
+	switch f.Kind {
+	case RequestBegan:
+		if f.At >= r.from {
+			r.parts[f.Pool].began++
+		}
+	case RequestEnded:
+		r.requestEnded(&f)
+	case RequestRetry:
+		r.parts[f.Pool].retries++
+	case AcquireEnded:
+		if f.Outcome == OK && f.At >= r.from {
+			r.parts[f.Pool].wait.Record(f.Took)
+		}
+	case WaitBegan:
+		r.add(f.Pool, levelWaiting, f.At, 1)
+	case WaitEnded:
+		r.add(f.Pool, levelWaiting, f.At, -1)
+	case Returned:
+		if f.At >= r.from {
+			r.parts[f.Pool].hold.Record(f.Took)
+		}
+	case ConnMoved:
+		r.moved(&r.parts[f.Pool], &f)
+		if !r.shared {
+			r.moved(&r.total, &f)
+		}
+	case Leaked:
+		r.parts[f.Pool].leaked++
+	case SlowAcquire:
+		r.parts[f.Pool].slow++
+	case ConnectEnded:
+		r.connectEnded(&f)
+	case SessionEnded:
+		r.closed++
+		r.open--
+	}
+}
+
+func (r *Recorder) requestEnded(f *Fact) {
+	p := &r.parts[f.Pool]
+	p.lastEnd = f.At
+	if f.At.Add(-f.Took) < r.from {
+		return
+	}
+	p.ended++
+	if f.Outcome == OK {
+		p.ok++
+		p.latency.Record(f.Took)
+		return
+	}
+	p.outcomes[f.Outcome]++
+	p.failed.Record(f.Took)
+}
+
+func (r *Recorder) connectEnded(f *Fact) {
+	if f.Outcome != OK {
+		r.refused++
+		return
+	}
+	r.opened++
+	r.open++
+	r.peakOpen = max(r.peakOpen, r.open)
+	r.connect.Record(f.Took)
+}
+
+func (r *Recorder) add(pool int16, level int, at sim.Time, d int64) {
+	r.parts[pool].level[level].Add(at, d)
+	if !r.shared {
+		r.total.level[level].Add(at, d)
+	}
+}
+
+func (r *Recorder) moved(p *part, f *Fact) {
+	if f.From == None {
+		p.level[levelSize].Add(f.At, 1)
+	} else {
+		p.level[f.From].Add(f.At, -1)
+	}
+	if f.To == None {
+		p.level[levelSize].Add(f.At, -1)
+	} else {
+		p.level[f.To].Add(f.At, 1)
+	}
+}
+
+// tick closes the bins of the series up to at, and ends the warm-up if it has passed.
+func (r *Recorder) tick(at sim.Time) {
+	if !r.warm && at >= r.from {
+		r.series.upTo(r.from)
+		for i := range r.parts {
+			r.parts[i].restart(r.from)
+		}
+		r.total.restart(r.from)
+		r.warm = true
+	}
+	r.series.upTo(at)
+	r.setNext()
+}
+
+func (r *Recorder) setNext() {
+	r.next = r.series.next
+	if !r.warm {
+		r.next = min(r.next, r.from)
+	}
+}
+
+func (p *part) restart(at sim.Time) {
+	for i := range p.level {
+		p.level[i].restart(at)
+	}
+}
+
+// Finish ends the recording at time end and returns what was measured. busy is the core time used at the server and cores
+// the number of its cores, 0 for no limit. The recorder takes no more facts.
+func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
+	r.tick(end)
+	run := &Run{
+		From: r.from, End: end, Connect: r.connect,
+		Server: ServerStats{Opened: r.opened, Closed: r.closed, Refused: r.refused, PeakOpen: r.peakOpen},
+		Series: r.series.result(),
+	}
+	if span := float64(end) * float64(cores); span > 0 {
+		run.Server.CoreUtilisation = ExactFloat(float64(busy) / span)
+	}
+	for i := range r.parts {
+		run.Parts = append(run.Parts, r.parts[i].finish(r.from, end))
+	}
+	if r.shared {
+		run.Levels = run.Parts[0].Levels
+	} else {
+		run.Levels = r.total.levels(r.from, end)
+	}
+	return run
+}
+
+func (p *part) finish(from, end sim.Time) Part {
+	q := Part{
+		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
+		Leaked: p.leaked, Slow: p.slow, LastEnd: p.lastEnd,
+		Levels: p.levels(from, end),
+	}
+	q.Requests = Requests{Total: p.began, OK: p.ok, Failed: p.ended - p.ok, Unfinished: p.began - p.ended, Retries: p.retries, Outcomes: p.outcomes}
+	return q
+}
+
+func (p *part) levels(from, end sim.Time) Levels {
+	of := func(i int) Level3 {
+		l := &p.level[i]
+		return Level3{Mean: ExactFloat(l.mean(from, end)), Max: ExactFloat(float64(l.max)), Final: ExactFloat(float64(l.value))}
+	}
+	return Levels{Size: of(levelSize), Idle: of(int(Idle)), InUse: of(int(InUse)), Waiting: of(levelWaiting), Opening: of(int(Opening))}
+}
+
+// Run is what was measured in one replication.
+type Run struct {
+	From, End sim.Time
+	Parts     []Part // one for each pool
+	Levels    Levels // of all pools together
+	Connect   Histogram
+	Server    ServerStats
+	Series    Series
+	Warnings  []string
+}
+
+// Part is the part of a Run that belongs to one pool.
+type Part struct {
+	Requests                    Requests
+	Latency, Failed, Wait, Hold Histogram
+	Levels                      Levels
+	Leaked, Slow                int64
+	LastEnd                     sim.Time
+}
