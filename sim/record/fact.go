@@ -48,17 +48,19 @@ const (
 	PingBegan
 	PingEnded    // Outcome
 	QueryQueued  // it waits for a core
-	QueryBegan   // it has a core, or began an io phase
+	QueryBegan   // it makes progress: noted at its first phase and after each QueryQueued; Took is how long it was queued
 	QueryEnded   // Outcome; Took since the query arrived
-	CloseBegan   // a graceful close
+	CloseBegan   // a close; Outcome says which: ClosedGracefully, ClosedHard
 	SessionEnded // Outcome says how: ClosedGracefully, ClosedHard, Dropped, Killed
+	// SessionDiscarded: the pool let go of a session that had ended before (Killed); Outcome says how it did.
+	SessionDiscarded
 	numFactKinds
 )
 
 var factNames = [numFactKinds]string{
 	"request", "request_end", "request_retry",
 	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note",
-	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end",
+	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
 }
 
 // String returns the name of the kind as it stands in a trace.

@@ -22,7 +22,7 @@ const NoOp Op = -1
 // Caller says for whom a connection is asked.
 type Caller struct {
 	Pool int16 // index of the pool
-	Role int16 // index into Options.Roles; 0 is the default role
+	Role int16 // 0 is the default role, which has no limit of its own; n is Options.Roles[n-1] (see Options.Role)
 }
 
 // Backend is what a pool connects to: a Server, or a pooler before one. The answer to each call is given with sim.Answer (a
@@ -37,10 +37,14 @@ type Backend interface {
 	Query(s Session, q *Query, number int64, r sim.Reply) Op
 	// Close ends the session with the protocol's goodbye, which takes Options.Close; its slot at the server is free then.
 	Close(s Session, r sim.Reply) Op
-	// Drop ends the session without a word: at once, or after Options.CloseHard if how is ClosedHard. No answer.
+	// CloseHard ends the session by shutting its socket, which takes Options.CloseHard.
+	CloseHard(s Session, r sim.Reply) Op
+	// Drop ends the session without a word: at once, or after Options.CloseHard if how is ClosedHard. No answer. An operation
+	// under way on it is given up with it: a ping ends, a close is cut short, a query runs on at the server for nobody.
 	Drop(s Session, how record.Outcome)
-	// Abort gives up an operation: no answer will come. A connect under way is dropped, and a close is cut short. A query or
-	// ping whose asker has gone is left to end by itself; what that does to the session is its owner's to decide.
+	// Abort gives up an operation: no answer will come. A connect under way is dropped, and a close is cut short: the session
+	// is dropped. A query or ping whose asker has gone is left to end by itself; until then the session takes no other query
+	// or ping, and what becomes of it is its owner's to decide.
 	Abort(op Op)
 	// Due returns when the operation will end if nothing comes between, Forever if that is open (a query that waits for a core).
 	Due(op Op) sim.Time
