@@ -71,10 +71,34 @@ func (t *Table) Remove(c Conn, from record.State) {
 	t.free = append(t.free, c)
 }
 
+// Forget frees the name of a connection that has been moved to None.
+func (t *Table) Forget(c Conn) {
+	if s := t.conns[c].state; s != record.None {
+		panic(fmt.Sprintf("pool: connection %d forgotten while %v", c, s))
+	}
+	t.free = append(t.free, c)
+}
+
 // Opened notes that the connection c, being opened, has its session. It stays where it is.
 func (t *Table) Opened(c Conn, s server.Session, number int32) {
 	e := &t.conns[c]
 	e.Session, e.Number, e.Born = s, number, t.sim.Now()
+}
+
+// Lend moves a connection from a state to InUse, held by a request.
+func (t *Table) Lend(c Conn, from record.State, request int64) {
+	e := &t.conns[c]
+	e.Request, e.LentAt, e.Lent = request, t.sim.Now(), true
+	t.Move(c, from, record.InUse)
+}
+
+// GiveBack moves a lent connection to another state: its holder has let go of it.
+func (t *Table) GiveBack(c Conn, to record.State) {
+	e := &t.conns[c]
+	now := t.sim.Now()
+	t.sink.Note(record.Fact{At: now, Kind: record.Returned, Pool: t.index, Conn: e.Number, Request: e.Request, Took: now.Sub(e.LentAt)})
+	t.Move(c, record.InUse, to)
+	e.Request = -1
 }
 
 // Entry returns what is known of c; the pointer is valid until the next Add.

@@ -3,23 +3,35 @@ package models
 
 import (
 	"poolwise/pool"
+	"poolwise/pool/none"
+	"poolwise/pool/semaphore"
 )
 
-// Model is one entry of the table. Options are plain data: a struct whose fields carry `yaml` names, which are the modelled
-// pool's own option names, and `doc` texts.
+// Model is one entry of the table. Its options are plain data: a struct whose fields carry `yaml` names, which are the
+// modelled pool's own option names, and `doc` texts.
 type Model struct {
-	Name    string
-	Models  string   // what is modelled, with its version
-	About   string   // one paragraph for the user
-	States  []string // the state machine as "idle -> in_use: acquire", an edge a line; empty if there is none
-	Options any      // a pointer to a new struct with the defaults is made by copying this value
-	// Validate reports every mistake in the options with the path of the field ("max_connections") and what would be right.
+	Name   string
+	Models string   // what is modelled, with its version
+	About  string   // a sentence or two for the user
+	States []string // the state machine of a connection, "idle -> in_use: acquire", an edge a line
+	// Defaults returns a pointer to a new struct of options with the default values.
+	Defaults func() any
+	// Validate reports every mistake in the options (a pointer as Defaults returns it): the path of the field, and what is
+	// wrong and what would be right.
 	Validate func(options any, bad func(path, message string))
-	New      func(env pool.Env, options any) pool.Pool
+	// New makes the pool with valid options.
+	New func(env pool.Env, options any) pool.Pool
 }
 
-// Table lists the models by name.
-var Table []Model
+// Table lists the models in the order in which they are shown.
+var Table = []Model{
+	model("semaphore", "the teaching pool of a Rust lab: a semaphore and a list of idle connections",
+		"Permits bound the connections; the most recently returned connection is lent first; only the wait for a permit has a timeout.",
+		semaphore.States, semaphore.DefaultOptions, semaphore.New),
+	model("none", "no pool: a connection for every loan",
+		"Each acquire connects and each return closes. What the others are compared with.",
+		none.States, none.DefaultOptions, none.New),
+}
 
 // Named returns the model of a name.
 func Named(name string) (Model, bool) {
@@ -29,4 +41,19 @@ func Named(name string) (Model, bool) {
 		}
 	}
 	return Model{}, false
+}
+
+// options is what every model's options can do.
+type options interface {
+	Validate(bad func(path, message string))
+}
+
+// model makes an entry of a model's own, typed functions.
+func model[O options, P pool.Pool](name, models, about string, states []string, defaults func() O, build func(pool.Env, O) P) Model {
+	return Model{
+		Name: name, Models: models, About: about, States: states,
+		Defaults: func() any { o := defaults(); return &o },
+		Validate: func(o any, bad func(path, message string)) { (*o.(*O)).Validate(bad) },
+		New:      func(env pool.Env, o any) pool.Pool { return build(env, *o.(*O)) },
+	}
 }

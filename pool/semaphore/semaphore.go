@@ -1,0 +1,350 @@
+// Package semaphore models the small teaching pool of a published Rust lab: a semaphore of max permits, a mutex-protected
+// vector of idle connections used as a stack, and a guard that returns its connection when it is dropped.
+//
+//	           get: no permit free             permit handed over
+//	(caller) ------------------------> waiting ------------------+
+//	    |  permit free                    | timeout              v
+//	    +------------------------------------------------> permit held
+//	                                      v                 | idle: pop the youngest       | none left: connect
+//	                                acquire_timeout         v                              v
+//	                                                  Idle -> InUse              Opening -> InUse, or the connect's error
+//
+// The permits bound the connections: a permit is held from the grant to the end of the loan, an idle connection holds none.
+// Only the wait for a permit is under the timeout; there is no connect timeout, no idle timeout, no minimum, no background
+// task and no retry. A drop pushes the connection and then gives the permit to the longest waiter; PermitFirst reverses
+// that, which lets a waiter find the list empty and open one connection too many.
+//
+// Times are sim.Time, waits time.Duration. Acquires end in OK, AcquireTimeout, Cancelled, NoneAvailable (Try), PoolIsClosed or
+// the outcome of the connect.
+package semaphore
+
+import (
+	"fmt"
+	"time"
+
+	"poolwise/pool"
+	"poolwise/sim"
+	"poolwise/sim/record"
+	"poolwise/sim/server"
+)
+
+// Options are those of the lab's pool; DefaultOptions returns the defaults.
+type Options struct {
+	Max            int           `yaml:"max" doc:"permits: connections that may be lent or open at once; at least 1; default 8"`
+	AcquireTimeout time.Duration `yaml:"acquire_timeout" doc:"longest wait for a permit where the request gives none; 0 waits for ever; default 30s"`
+	MaxLifetime    time.Duration `yaml:"max_lifetime" doc:"an idle connection of this age is dropped when its turn comes; 0 never; default 30m"`
+	TestOnAcquire  bool          `yaml:"test_on_acquire" doc:"is_valid makes a round trip before an idle connection is lent; default false: it only knows what the last use found"`
+	PermitFirst    bool          `yaml:"permit_first" doc:"the bug on purpose: the permit is given back before the connection, so a waiter may open one too many; default false"`
+}
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{Max: 8, AcquireTimeout: 30 * time.Second, MaxLifetime: 30 * time.Minute}
+}
+
+// maxPermits is the largest pool that the tables are made for.
+const maxPermits = 1_000_000
+
+// Validate reports the mistakes in o.
+func (o Options) Validate(bad func(path, message string)) {
+	if o.Max < 1 || o.Max > maxPermits {
+		bad("max", fmt.Sprintf("want 1 to %d permits, have %d", maxPermits, o.Max))
+	}
+	if o.AcquireTimeout < 0 {
+		bad("acquire_timeout", fmt.Sprintf("want a duration of at least 0s, have %v", o.AcquireTimeout))
+	}
+	if o.MaxLifetime < 0 {
+		bad("max_lifetime", fmt.Sprintf("want a duration of at least 0s, have %v", o.MaxLifetime))
+	}
+}
+
+// States is the state machine of a connection, an edge a line.
+var States = []string{
+	"none -> opening: a permit is held and no idle connection is left",
+	"opening -> in_use: the connect succeeded",
+	"opening -> none: the connect failed; the caller gets its error, the permit is free",
+	"idle -> in_use: the most recently returned one is popped",
+	"idle -> checking: test_on_acquire makes a round trip",
+	"checking -> in_use: it is valid",
+	"checking -> none: it is not; the next is popped",
+	"idle -> none: it is too old, or its last use found it broken",
+	"in_use -> idle: the guard is dropped",
+	"in_use -> closing: discard",
+	"closing -> none: closed",
+}
+
+const (
+	permitted sim.Kind = iota // A: ticket that was handed a permit, B: its generation
+	timedOut                  // A: ticket
+	connected                 // A: ticket, B: session or code
+	checked                   // A: ticket, B: code
+	pushed                    // A: connection, PermitFirst only: it reaches the list
+	closed                    // A: connection
+)
+
+// Pool is the model. It implements pool.Pool.
+type Pool struct {
+	env      pool.Env
+	opt      Options
+	id       sim.ActorID
+	table    pool.Table
+	acquires pool.Acquires
+	permits  int         // free ones
+	held     int         // permits given out
+	leaked   int         // permits lost for ever
+	idle     []pool.Conn // the most recently returned last
+	broken   []bool      // by connection: the last use found it dead
+	closed   bool
+}
+
+// New returns a pool with valid options.
+func New(env pool.Env, opt Options) *Pool {
+	p := &Pool{env: env, opt: opt, permits: opt.Max, table: pool.NewTable(env), acquires: pool.NewAcquires(env)}
+	p.id = env.Sim.Add(p)
+	return p
+}
+
+// Start implements pool.Pool: the pool opens nothing by itself.
+func (p *Pool) Start(r sim.Reply) { p.env.Sim.Answer(r, 0) }
+
+// Acquire is get(wait): wait for a permit, then take or open a connection.
+func (p *Pool) Acquire(r pool.Request) pool.Ticket {
+	t := p.acquires.Begin(r)
+	switch {
+	case p.closed:
+		p.acquires.Fail(t, record.PoolIsClosed)
+	case p.permits > 0:
+		p.permits--
+		p.held++
+		p.take(t)
+	case r.Try:
+		p.acquires.Fail(t, record.NoneAvailable)
+	default:
+		p.acquires.Enqueue(t)
+		limit := r.Timeout
+		if limit == 0 {
+			limit = p.opt.AcquireTimeout
+		}
+		if limit > 0 {
+			p.acquires.Arm(t, limit, sim.Event{To: p.id, Kind: timedOut, A: int32(t)})
+		}
+	}
+	return t
+}
+
+// take goes on with a permit in hand: the youngest idle connection that is good, or else a new one.
+func (p *Pool) take(t pool.Ticket) {
+	q := p.acquires.Get(t)
+	for n := len(p.idle); n > 0; n = len(p.idle) {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		e := p.table.Entry(c)
+		if p.broken[c] || p.opt.MaxLifetime > 0 && p.env.Sim.Now().Sub(e.Born) >= p.opt.MaxLifetime {
+			p.drop(c, record.Idle)
+			continue
+		}
+		if p.opt.TestOnAcquire {
+			p.table.Move(c, record.Idle, record.Checking)
+			q.Conn = c
+			q.Op = p.env.Server.Ping(e.Session, sim.Reply{To: p.id, Kind: checked, A: int32(t)})
+			return
+		}
+		p.table.Lend(c, record.Idle, q.Number)
+		p.acquires.Grant(t, c)
+		return
+	}
+	if q.Try {
+		p.release()
+		p.acquires.Fail(t, record.NoneAvailable)
+		return
+	}
+	q.Conn = p.table.Add(record.Opening)
+	p.setBroken(q.Conn, false)
+	q.Op = p.env.Server.Connect(server.Caller{Pool: p.env.Index, Role: p.env.Role}, sim.Reply{To: p.id, Kind: connected, A: int32(t)})
+}
+
+// Handle implements sim.Actor.
+func (p *Pool) Handle(ev sim.Event) {
+	t := pool.Ticket(ev.A)
+	switch ev.Kind {
+	case permitted:
+		if !p.acquires.Live(t, ev.B) { // cancelled meanwhile; the permit went on
+			return
+		}
+		if p.closed {
+			p.release()
+			p.acquires.Fail(t, record.PoolIsClosed)
+			return
+		}
+		p.take(t)
+	case timedOut:
+		p.acquires.Fail(t, record.AcquireTimeout)
+	case connected:
+		p.connected(t, ev.B)
+	case checked:
+		p.checked(t, ev.B)
+	case pushed:
+		p.push(pool.Conn(ev.A), record.Returning)
+	case closed:
+		p.table.Remove(pool.Conn(ev.A), record.Closing)
+		p.release()
+	}
+}
+
+func (p *Pool) connected(t pool.Ticket, b int32) {
+	q := p.acquires.Get(t)
+	if b < 0 {
+		p.table.Remove(q.Conn, record.Opening)
+		p.release()
+		p.acquires.Fail(t, server.OutcomeOf(b))
+		return
+	}
+	s := server.Session(b)
+	p.table.Opened(q.Conn, s, p.env.Server.Number(s))
+	p.table.Lend(q.Conn, record.Opening, q.Number)
+	p.acquires.Grant(t, q.Conn)
+}
+
+func (p *Pool) checked(t pool.Ticket, b int32) {
+	q := p.acquires.Get(t)
+	c := q.Conn
+	q.Conn, q.Op = pool.NoConn, server.NoOp
+	if b < 0 {
+		p.drop(c, record.Checking)
+		p.take(t)
+		return
+	}
+	p.table.Lend(c, record.Checking, q.Number)
+	p.acquires.Grant(t, c)
+}
+
+// Cancel implements pool.Pool: what the acquire had in hand is dropped, as with a Rust future.
+func (p *Pool) Cancel(t pool.Ticket) {
+	q := p.acquires.Get(t)
+	switch {
+	case p.acquires.Queued(t): // it holds nothing
+	case q.Conn == pool.NoConn: // it was handed a permit and has not run yet: the permit goes on
+		p.release()
+	case p.table.Entry(q.Conn).State() == record.Checking:
+		p.env.Server.Abort(q.Op)
+		p.drop(q.Conn, record.Checking)
+		p.release()
+	default:
+		p.env.Server.Abort(q.Op)
+		p.table.Remove(q.Conn, record.Opening)
+		p.release()
+	}
+	p.acquires.Fail(t, record.Cancelled)
+}
+
+// Return implements pool.Pool. CloseOnDrop is Discard. A detached connection stays open and is forgotten; its permit is free.
+func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
+	switch how {
+	case pool.Release, pool.Broken:
+		p.setBroken(c, how == pool.Broken)
+		if p.opt.PermitFirst {
+			p.table.GiveBack(c, record.Returning)
+			p.release()
+			p.env.Sim.Soon(sim.Event{To: p.id, Kind: pushed, A: int32(c)})
+			break
+		}
+		p.table.GiveBack(c, record.Idle)
+		p.keep(c)
+		p.release()
+	case pool.Discard, pool.CloseOnDrop:
+		p.table.GiveBack(c, record.Closing)
+		p.env.Server.Close(p.table.Entry(c).Session, sim.Reply{To: p.id, Kind: closed, A: int32(c)})
+	case pool.Detach:
+		p.table.GiveBack(c, record.None)
+		p.table.Forget(c)
+		p.release()
+	case pool.Leak:
+		p.leaked++
+		p.held--
+		p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.Leaked, Pool: p.env.Index, Conn: p.table.Entry(c).Number, Request: p.table.Entry(c).Request})
+	}
+	p.env.Sim.Answer(r, 0)
+}
+
+// push puts a connection on top of the idle stack.
+func (p *Pool) push(c pool.Conn, from record.State) {
+	p.table.Move(c, from, record.Idle)
+	p.keep(c)
+}
+
+func (p *Pool) keep(c pool.Conn) {
+	if p.closed {
+		p.drop(c, record.Idle)
+		return
+	}
+	p.table.Entry(c).IdleSince = p.env.Sim.Now()
+	p.idle = append(p.idle, c)
+}
+
+// release gives a permit back: to the longest waiter, who is woken, or to the semaphore.
+func (p *Pool) release() {
+	if t := p.acquires.Dequeue(); t != pool.NoTicket {
+		p.acquires.Disarm(t) // a permit that has been handed over beats a deadline that is due
+		p.env.Sim.Soon(sim.Event{To: p.id, Kind: permitted, A: int32(t), B: p.acquires.Get(t).Gen})
+		return
+	}
+	p.permits++
+	p.held--
+}
+
+// drop throws a connection away without a word.
+func (p *Pool) drop(c pool.Conn, from record.State) {
+	p.env.Server.Drop(p.table.Entry(c).Session, record.Dropped)
+	p.table.Remove(c, from)
+}
+
+func (p *Pool) setBroken(c pool.Conn, b bool) {
+	for int(c) >= len(p.broken) {
+		p.broken = append(p.broken, false)
+	}
+	p.broken[c] = b
+}
+
+// Session implements pool.Pool.
+func (p *Pool) Session(c pool.Conn) server.Session { return p.table.Entry(c).Session }
+
+// Close closes the semaphore: waiters fail at once, idle connections are dropped, lent ones when they come back. It does not
+// wait for those.
+func (p *Pool) Close(r sim.Reply) {
+	p.closed = true
+	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.PoolClosed, Pool: p.env.Index, Request: -1})
+	for t := p.acquires.Front(); t != pool.NoTicket; t = p.acquires.Front() {
+		p.acquires.Fail(t, record.PoolIsClosed)
+	}
+	for _, c := range p.idle {
+		p.drop(c, record.Idle)
+	}
+	p.idle = p.idle[:0]
+	p.env.Sim.Answer(r, 0)
+}
+
+// Stats implements pool.Pool.
+func (p *Pool) Stats() pool.Stats {
+	return pool.Stats{
+		Size: p.table.Size(), Idle: p.table.Count(record.Idle), InUse: p.table.Count(record.InUse),
+		Waiting: p.acquires.Len(), Leaked: p.leaked,
+	}
+}
+
+// Verify implements pool.Pool: permits are conserved, nobody waits while one is free, and, unless PermitFirst is set, there
+// are never more connections than permits.
+func (p *Pool) Verify() {
+	p.table.Verify()
+	if p.permits < 0 || p.permits+p.held+p.leaked != p.opt.Max {
+		panic(fmt.Sprintf("semaphore: %d free + %d held + %d leaked permits are not %d", p.permits, p.held, p.leaked, p.opt.Max))
+	}
+	if p.permits > 0 && p.acquires.Len() > 0 {
+		panic(fmt.Sprintf("semaphore: %d wait while %d permits are free", p.acquires.Len(), p.permits))
+	}
+	if len(p.idle) != p.table.Count(record.Idle) {
+		panic(fmt.Sprintf("semaphore: %d connections in the list, %d idle", len(p.idle), p.table.Count(record.Idle)))
+	}
+	if n := p.table.Size(); !p.opt.PermitFirst && n > p.opt.Max {
+		panic(fmt.Sprintf("semaphore: %d connections for %d permits", n, p.opt.Max))
+	}
+}
