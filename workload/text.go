@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"poolwise/sim/dist"
+	"poolwise/sim/record"
+)
+
+var (
+	spacings  = []string{"poisson", "constant"}
+	scriptOps = []string{"acquire", "try_acquire"}
+	returns   = []string{"release", "discard", "close_on_drop", "detach", "leak"}
+)
+
+// named finds a word in a list and returns its place.
+func named[T ~uint8](words []string, text []byte) (T, error) {
+	i := slices.Index(words, string(text))
+	if i < 0 {
+		return 0, fmt.Errorf("want %s, have %q", oneOf(words), text)
+	}
+	return T(i), nil
+}
+
+// oneOf lists words as "a, b or c".
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// String returns the word for s in a scenario file.
+func (s Spacing) String() string { return spacings[s] }
+
+// UnmarshalText reads poisson or constant.
+func (s *Spacing) UnmarshalText(text []byte) (err error) {
+	*s, err = named[Spacing](spacings, text)
+	return err
+}
+
+// String returns the word for o in a scenario file.
+func (o ScriptOp) String() string { return scriptOps[o] }
+
+// UnmarshalText reads acquire or try_acquire.
+func (o *ScriptOp) UnmarshalText(text []byte) (err error) {
+	*o, err = named[ScriptOp](scriptOps, text)
+	return err
+}
+
+// String returns the word for r in a scenario file.
+func (r Return) String() string { return returns[r] }
+
+// UnmarshalText reads release, discard, close_on_drop, detach or leak.
+func (r *Return) UnmarshalText(text []byte) (err error) {
+	*r, err = named[Return](returns, text)
+	return err
+}
+
+// UnmarshalText reads full or a percentage.
+func (j *Jitter) UnmarshalText(text []byte) error {
+	if string(text) == "full" {
+		*j = 1
+		return nil
+	}
+	var p dist.Probability
+	if err := p.UnmarshalText(text); err != nil {
+		return fmt.Errorf(`want "full" or a percentage such as 50%%, have %q`, text)
+	}
+	*j = Jitter(p)
+	return nil
+}
+
+// final are the outcomes after which no attempt follows, and those that no request ends with.
+var final = [record.NumOutcomes]bool{
+	record.OK: true, record.Cancelled: true, record.RequestTimeout: true,
+	record.ClosedGracefully: true, record.ClosedHard: true, record.Dropped: true, record.Killed: true,
+}
+
+// String returns the name of the outcome.
+func (f Failure) String() string { return record.Outcome(f).String() }
+
+// UnmarshalText reads the name of an outcome.
+func (f *Failure) UnmarshalText(text []byte) error {
+	o, ok := record.OutcomeNamed(string(text))
+	if ok && !final[o] {
+		*f = Failure(o)
+		return nil
+	}
+	var names []string
+	for o := range record.NumOutcomes {
+		if !final[o] {
+			names = append(names, o.String())
+		}
+	}
+	return fmt.Errorf("want %s, have %q", oneOf(names), text)
+}
+
+// UnmarshalText reads a step that is only a name.
+func (s *Step) UnmarshalText(text []byte) error {
+	if string(text) == "acquire" {
+		*s = Step{Acquire: &Acquire{}}
+		return nil
+	}
+	var r Return
+	if err := r.UnmarshalText(text); err != nil {
+		words := append([]string{"acquire"}, returns...)
+		return fmt.Errorf("want %s, or a step with a value such as {query: 5ms}, have %q", strings.Join(words, ", "), text)
+	}
+	*s = Step{Return: &r}
+	return nil
+}
