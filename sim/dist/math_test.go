@@ -38,9 +38,13 @@ func TestLog(t *testing.T) {
 	grid(0.5, 2, 1e5, check)
 	grid(1e-300, 1e300, 1e5, check)
 	grid(1-1e-9, 1+1e-9, 1e4, check)
-	grid(0x1p-1074, 0x1p-1022, 1e4, check) // subnormal numbers
+	grid(0x1p-1074, 0x1p-1023, 1e4, func(x float64) { // subnormal numbers, at which math.Log of amd64 is wrong
+		if got, want := Log(x), math.Log(x*0x1p200)-200*math.Ln2; ulps(got, want) > 2 {
+			t.Errorf("Log(%v) = %v, want %v", x, got, want)
+		}
+	})
 	for _, x := range []float64{0x1p-53, 1 - 0x1p-53, 1, 1 + 0x1p-52, math.Sqrt2, math.Sqrt2 / 2, math.MaxFloat64,
-		math.SmallestNonzeroFloat64, math.Inf(1), 0, -1, math.Inf(-1), math.NaN()} {
+		math.Inf(1), 0, -1, math.Inf(-1), math.NaN()} {
 		check(x)
 	}
 	t.Logf("worst: %.2f ulp", worst)
@@ -73,8 +77,8 @@ func TestNormalQuantile(t *testing.T) {
 		if p > 0.5 {
 			back, want = 0.5*math.Erfc(x/math.Sqrt2), 1-p
 		}
-		// A relative error e of x gives one of about x*x*e in the tail.
-		if tolerance := 4e-16 * (2 + x*x); math.Abs(back-want) > tolerance*want {
+		// A relative error e of x gives one of about x*x*e in the tail; e is 1e-15, 4 units in the last place, and Erfc has its own.
+		if tolerance := 1e-15 * (1 + x*x); math.Abs(back-want) > tolerance*want {
 			t.Errorf("NormalQuantile(%v) = %v, which has probability %v", p, x, back)
 		}
 	}
@@ -86,7 +90,7 @@ func TestNormalQuantile(t *testing.T) {
 	for _, c := range []struct{ p, want float64 }{ // of any table
 		{0.90, 1.2815515655446004}, {0.95, 1.6448536269514722}, {0.99, 2.3263478740408408}, {0.5, 0},
 	} {
-		if got := NormalQuantile(c.p); math.Abs(got-c.want) > 4e-16 {
+		if got := NormalQuantile(c.p); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("NormalQuantile(%v) = %v, want %v", c.p, got, c.want)
 		}
 	}
