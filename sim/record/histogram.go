@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 
@@ -79,7 +80,9 @@ func (h *Histogram) At(p float64) time.Duration {
 	if h.n == 0 {
 		return 0
 	}
-	return min(max(time.Duration(h.hdr.ValueAtQuantile(p)), h.lo), h.hi)
+	rank := max(math.Ceil(float64(p/100*float64(h.n))-1e-9), 1) // 1e-9 for the error of p/100
+	// The library rounds p/100 x n to the nearest rank, where the definition takes the next higher one.
+	return min(max(time.Duration(h.hdr.ValueAtQuantile(100*rank/float64(h.n))), h.lo), h.hi)
 }
 
 // Estimable reports whether the sample is large enough for percentile p to be more than its greatest value: at least one

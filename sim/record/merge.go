@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"poolwise/sim"
-
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"poolwise/sim"
 )
 
 // Merge makes one cell of the replications of one setting, given in order of seed, and names the pools by index. Counts are
@@ -68,6 +68,7 @@ func mergePool(name string, j int, runs []*Run) PoolCell {
 	var merged Part
 	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(one, &merged)
 	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(one[i]) })
+	pc.FailedRate = acrossFloat(len(runs), func(i int) (float64, bool) { return failedRate(one[i]) })
 	pc.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Parts[j].Levels })
 	return pc
 }
