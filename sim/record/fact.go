@@ -17,7 +17,7 @@ type Fact struct {
 	Pool    int16         // index of the pool (the instance), -1 for none
 	Kind    FactKind
 	Outcome Outcome // of what ended
-	From    State   // of ConnMoved
+	From    State   // of ConnMoved, HookBegan
 	To      State   // of ConnMoved
 }
 
@@ -41,6 +41,7 @@ const (
 	SlowAcquire  // an acquire took longer than the pool's threshold; Took
 	PoolClosed   // the pool was marked closed
 	PoolNote     // something worth counting in the report; Outcome says what
+	HookBegan    // a hook of the user runs on the connection; From is the state that it is in meanwhile
 	// The server.
 	ConnectBegan  // an attempt to connect
 	ConnectEnded  // Outcome; Took; with OK the session is open from now on
@@ -59,7 +60,7 @@ const (
 
 var factNames = [numFactKinds]string{
 	"request", "request_end", "request_retry",
-	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note",
+	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
 	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
 }
 
