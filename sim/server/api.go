@@ -64,3 +64,16 @@ func OutcomeOf(b int32) record.Outcome {
 	}
 	return record.Outcome(-b)
 }
+
+// HardCloser is a Backend that tells when a hard close is over, for pools that wait for it.
+type HardCloser interface {
+	// CloseHard ends the session as Drop with ClosedHard does; the answer comes after Options.CloseHard.
+	CloseHard(s Session, r sim.Reply) Op
+}
+
+// Settler is a Backend that lets an asker look at its operation ahead of time within one instant: a task that wakes for another
+// reason at the very instant at which its operation ends finds it ended.
+type Settler interface {
+	// Settle ends the operation now, its answer a continuation of the event in hand, if it is due now; it reports whether it was.
+	Settle(op Op) bool
+}
