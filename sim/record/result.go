@@ -62,6 +62,7 @@ type PoolCell struct {
 	Wait       Summary  `json:"wait"`
 	Hold       Summary  `json:"hold"`
 	Throughput Float    `json:"throughput"`
+	FailedRate Float    `json:"failed_rate"`
 	Levels     Levels   `json:"levels"`
 }
 

@@ -1,0 +1,514 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Expr is a check: one figure of a cell against a limit, written as in k6.
+//
+//	p(99)<50ms   p(95){wait}<10ms   avg{service=api}<=1s   failed_rate<0.1%   timeouts<=0   throughput>900/s   waiting.max<10
+//
+// Durations are described by p(50), p(90), p(95), p(99), p(99.9), avg, min, max and med: of the latency of successful requests
+// or, with a selector, of {wait}, {hold}, {connect} or {failed_after}. {service=NAME} selects one of several pools. Counts are
+// those of one replication, on the average if there are several. The unit of the limit is that of the figure: 50ms, 0.1% (or
+// 0.001), 900/s, or a bare number for a count.
+type Expr struct {
+	metric  *metric
+	of      *durations // those described; nil for other figures
+	service string     // empty for all
+	op      string
+	limit   float64 // in the metric's unit
+	written string  // the limit as it was written
+}
+
+// CheckError is a mistake in a check.
+type CheckError struct {
+	Expr   string
+	Offset int    // of the mistake in Expr, in bytes
+	Msg    string // what is wrong and what would be right
+}
+
+// Error names the place and the mistake.
+func (e *CheckError) Error() string {
+	return fmt.Sprintf("check %q: at byte %d: %s", e.Expr, e.Offset, e.Msg)
+}
+
+// The units of figures.
+const (
+	unitDuration = "ns"
+	unitRatio    = "ratio"
+	unitCount    = "count"
+	unitRate     = "per_second"
+)
+
+// metric is a figure that can be checked.
+type metric struct {
+	name  string
+	unit  string
+	total bool // known only of all pools together
+	// One of the two is set: a figure of a cell, or one of durations.
+	cell func(*Cell) Float
+	dist func(*Summary) Duration
+}
+
+// durations are what a selector can choose.
+type durations struct {
+	name  string
+	total bool // known only of all pools together
+	of    func(*Cell) *Summary
+}
+
+// summaries are the durations there are, first those of a check without a selector.
+var summaries = []*durations{
+	{"latency", false, func(c *Cell) *Summary { return &c.Latency }},
+	{"wait", false, func(c *Cell) *Summary { return &c.Wait }},
+	{"hold", false, func(c *Cell) *Summary { return &c.Hold }},
+	{"connect", true, func(c *Cell) *Summary { return &c.Connect }},
+	{"failed_after", true, func(c *Cell) *Summary { return &c.FailedAfter }},
+}
+
+var metrics = allMetrics()
+
+func allMetrics() []*metric {
+	var all []*metric
+	statistic := func(name string, of func(*Summary) Duration) {
+		all = append(all, &metric{name: name, unit: unitDuration, dist: of})
+	}
+	statistic("avg", func(s *Summary) Duration { return s.Mean })
+	statistic("min", func(s *Summary) Duration { return s.Min })
+	statistic("max", func(s *Summary) Duration { return s.Max })
+	statistic("med", func(s *Summary) Duration { return s.P50 })
+	for i, q := range new(Summary).percentiles() {
+		statistic(fmt.Sprintf("p(%v)", q.p), func(s *Summary) Duration { return *s.percentiles()[i].to })
+	}
+
+	figure := func(name, unit string, total bool, of func(*Cell) Float) {
+		all = append(all, &metric{name: name, unit: unit, total: total, cell: of})
+	}
+	figure("failed_rate", unitRatio, false, func(c *Cell) Float { return c.FailedRate })
+	figure("throughput", unitRate, false, func(c *Cell) Float { return c.Throughput })
+	figure("makespan", unitDuration, true, func(c *Cell) Float { return c.Makespan.float() })
+	figure("leaked", unitCount, true, func(c *Cell) Float { return c.Leaked })
+	figure("core_utilisation", unitRatio, true, func(c *Cell) Float { return c.Server.CoreUtilisation })
+
+	figure("total", unitCount, false, func(c *Cell) Float { return c.each(c.Requests.Total) })
+	requests := func(name string, of func(*Requests) int64) {
+		figure(name, unitCount, false, func(c *Cell) Float {
+			if c.Requests.Total == 0 {
+				return Float{}
+			}
+			return c.each(of(&c.Requests))
+		})
+	}
+	requests("ok", func(r *Requests) int64 { return r.OK })
+	requests("failed", func(r *Requests) int64 { return r.Failed })
+	requests("unfinished", func(r *Requests) int64 { return r.Unfinished })
+	requests("retries", func(r *Requests) int64 { return r.Retries })
+	requests("timeouts", func(r *Requests) int64 {
+		return r.Outcomes[AcquireTimeout] + r.Outcomes[ConnectionTimeout] + r.Outcomes[RequestTimeout] + r.Outcomes[QueueTimeout]
+	})
+	for o := OK + 1; o < NumOutcomes; o++ {
+		requests("outcome("+o.String()+")", func(r *Requests) int64 { return r.Outcomes[o] })
+	}
+
+	figure("server.opened", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Opened) })
+	figure("server.closed", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Closed) })
+	figure("server.refused", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Refused) })
+	figure("server.peak_open", unitCount, true, func(c *Cell) Float { return ExactFloat(float64(c.Server.PeakOpen)) })
+
+	for _, level := range []struct {
+		name string
+		of   func(*Levels) *Level3
+	}{
+		{"size", func(l *Levels) *Level3 { return &l.Size }},
+		{"idle", func(l *Levels) *Level3 { return &l.Idle }},
+		{"in_use", func(l *Levels) *Level3 { return &l.InUse }},
+		{"waiting", func(l *Levels) *Level3 { return &l.Waiting }},
+		{"connecting", func(l *Levels) *Level3 { return &l.Opening }},
+	} {
+		figure(level.name+".mean", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Mean })
+		figure(level.name+".max", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Max })
+		figure(level.name+".final", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Final })
+	}
+	return all
+}
+
+// each returns a count summed over the replications as the count of one of them.
+func (c *Cell) each(n int64) Float { return ExactFloat(float64(n) / float64(max(c.Replications, 1))) }
+
+func (d Duration) float() Float {
+	return Float{Value: float64(d.Value), Lo: float64(d.Lo), Hi: float64(d.Hi), Known: d.Known, Interval: d.Interval}
+}
+
+// ParseCheck reads a check. Its error is a *CheckError.
+func ParseCheck(s string) (Expr, error) {
+	p := checkParser{text: s}
+	e, err := p.parse()
+	if err != nil {
+		return Expr{}, err
+	}
+	return e, nil
+}
+
+// String returns the check so that ParseCheck reads it back, without needless spaces and selectors.
+func (e Expr) String() string {
+	if e.metric == nil {
+		return ""
+	}
+	var sel []string
+	if e.of != nil && e.of != summaries[0] {
+		sel = append(sel, e.of.name)
+	}
+	if e.service != "" {
+		name := e.service
+		if strings.ContainsFunc(name, notInName) {
+			name = strconv.Quote(name)
+		}
+		sel = append(sel, "service="+name)
+	}
+	s := e.metric.name
+	if sel != nil {
+		s += "{" + strings.Join(sel, ",") + "}"
+	}
+	return s + e.op + e.written
+}
+
+// Service returns the pool that the check selects, empty if it selects none.
+func (e Expr) Service() string { return e.service }
+
+// Evaluate judges a cell. Without replications the point decides; with an interval, all of it must be on one side of the limit,
+// or the check is inconclusive. A figure that was not measured, because there were no samples or too few for the percentile, is
+// not evaluated.
+func (e Expr) Evaluate(c *Cell) Check {
+	k := Check{Expr: e.String(), Settings: c.Settings, Status: NotEvaluated, Unit: e.metric.unit}
+	f := e.measure(c)
+	if !f.Known {
+		return k
+	}
+	if !f.Interval {
+		f.Lo, f.Hi = f.Value, f.Value
+	}
+	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
+	k.Status = e.judge(f.Lo, f.Hi)
+	return k
+}
+
+func (e Expr) measure(c *Cell) Float {
+	if e.service != "" {
+		if c = c.service(e.service); c == nil {
+			return Float{}
+		}
+	}
+	if e.of != nil {
+		return e.metric.dist(e.of.of(c)).float()
+	}
+	return e.metric.cell(c)
+}
+
+// service returns what is known of one pool as a cell, nil if there is no such pool.
+func (c *Cell) service(name string) *Cell {
+	for i := range c.Pools {
+		if p := &c.Pools[i]; p.Name == name {
+			return &Cell{
+				Replications: c.Replications, Requests: p.Requests, Latency: p.Latency, Wait: p.Wait, Hold: p.Hold,
+				Throughput: p.Throughput, FailedRate: p.FailedRate, Levels: p.Levels,
+			}
+		}
+	}
+	return nil
+}
+
+// judge compares all values from lo to hi with the limit.
+func (e Expr) judge(lo, hi float64) Status {
+	var all, any bool // of them meet it
+	switch e.op {
+	case "<":
+		all, any = hi < e.limit, lo < e.limit
+	case "<=":
+		all, any = hi <= e.limit, lo <= e.limit
+	case ">":
+		all, any = lo > e.limit, hi > e.limit
+	case ">=":
+		all, any = lo >= e.limit, hi >= e.limit
+	case "==":
+		all, any = lo == e.limit && hi == e.limit, lo <= e.limit && e.limit <= hi
+	case "!=":
+		all, any = e.limit < lo || hi < e.limit, lo != e.limit || hi != e.limit
+	}
+	switch {
+	case all:
+		return Passed
+	case any:
+		return Inconclusive
+	}
+	return FailedCheck
+}
+
+// Verdict is what all checks together say: failed if one failed or was not evaluated, else inconclusive if one is.
+func Verdict(checks []Check) Status {
+	v := Passed
+	for _, c := range checks {
+		switch c.Status {
+		case FailedCheck, NotEvaluated:
+			return FailedCheck
+		case Inconclusive:
+			v = Inconclusive
+		}
+	}
+	return v
+}
+
+// checkParser reads a check from left to right.
+type checkParser struct {
+	text string
+	pos  int
+}
+
+func (p *checkParser) parse() (e Expr, err error) {
+	if e.metric, err = p.metric(); err != nil {
+		return e, err
+	}
+	p.space()
+	at := p.pos
+	if err = p.selectors(&e); err != nil {
+		return e, err
+	}
+	what, total := e.metric.name, e.metric.total
+	if e.metric.dist != nil {
+		if e.of == nil {
+			e.of = summaries[0]
+		}
+		what, total = e.of.name, e.of.total
+	}
+	if total && e.service != "" {
+		return e, p.fail(at, "%s is not measured of one service; leave service=%s out", what, e.service)
+	}
+	if e.op, err = p.operator(); err != nil {
+		return e, err
+	}
+	e.limit, e.written, err = p.limit(e.metric)
+	return e, err
+}
+
+// fail reports a mistake at byte at.
+func (p *checkParser) fail(at int, format string, a ...any) error {
+	return &CheckError{p.text, at, fmt.Sprintf(format, a...)}
+}
+
+func (p *checkParser) rest() string { return p.text[p.pos:] }
+
+func (p *checkParser) space() {
+	p.pos += len(p.rest()) - len(strings.TrimLeft(p.rest(), " \t"))
+}
+
+// skip steps over s, and the space before it, if it is next.
+func (p *checkParser) skip(s string) bool {
+	p.space()
+	if !strings.HasPrefix(p.rest(), s) {
+		return false
+	}
+	p.pos += len(s)
+	return true
+}
+
+// until reads up to the first of the stops.
+func (p *checkParser) until(stop func(rune) bool) string {
+	s := p.rest()
+	if i := strings.IndexFunc(s, stop); i >= 0 {
+		s = s[:i]
+	}
+	p.pos += len(s)
+	return s
+}
+
+// notInName reports whether r ends a bare word.
+func notInName(r rune) bool {
+	return strings.ContainsRune("{},=<>!\" \t", r) || r < ' ' || r == '\uFFFD'
+}
+
+func (p *checkParser) metric() (*metric, error) {
+	p.space()
+	at := p.pos
+	name := p.until(notInName)
+	names := make([]string, len(metrics))
+	for i, m := range metrics {
+		if m.name == name {
+			return m, nil
+		}
+		names[i] = m.name
+	}
+	switch {
+	case name == "":
+		return nil, p.fail(at, "want a metric such as p(99), failed_rate or throughput")
+	case strings.HasPrefix(name, "p("):
+		return nil, p.fail(at, "%s is not measured; p(50), p(90), p(95), p(99) and p(99.9) are", name)
+	}
+	return nil, p.fail(at, "unknown metric %q, did you mean %s?", name, nearest(name, names))
+}
+
+func (p *checkParser) selectors(e *Expr) error {
+	if !p.skip("{") {
+		return nil
+	}
+	for {
+		if err := p.selector(e); err != nil {
+			return err
+		}
+		if p.skip("}") {
+			return nil
+		}
+		if !p.skip(",") {
+			return p.fail(p.pos, "want } or , after a selector")
+		}
+	}
+}
+
+func (p *checkParser) selector(e *Expr) error {
+	p.space()
+	at := p.pos
+	word := p.until(notInName)
+	if word == "service" && p.skip("=") {
+		return p.service(e, at)
+	}
+	names := []string{"service=NAME"}
+	for _, s := range summaries {
+		names = append(names, s.name)
+		if s.name != word {
+			continue
+		}
+		switch {
+		case e.metric.dist == nil:
+			return p.fail(at, "%s takes no {%s}; only p(N), avg, min, max and med do", e.metric.name, word)
+		case e.of != nil:
+			return p.fail(at, "want one of {%s} and {%s}, not both", e.of.name, word)
+		}
+		e.of = s
+		return nil
+	}
+	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, nearest(word, names))
+}
+
+func (p *checkParser) service(e *Expr, at int) error {
+	if e.service != "" {
+		return p.fail(at, "want one service, not two")
+	}
+	p.space()
+	start := p.pos
+	name := p.until(notInName)
+	if name == "" {
+		quoted, err := strconv.QuotedPrefix(p.rest())
+		if err == nil {
+			name, err = strconv.Unquote(quoted)
+		}
+		if err != nil || name == "" {
+			return p.fail(start, `want the name of a service, in double quotes if it is more than one word`)
+		}
+		p.pos += len(quoted)
+	}
+	e.service = name
+	return nil
+}
+
+func (p *checkParser) operator() (string, error) {
+	for _, op := range []string{"<=", ">=", "==", "!=", "<", ">"} {
+		if p.skip(op) {
+			return op, nil
+		}
+	}
+	return "", p.fail(p.pos, "want <, <=, >, >=, == or !=")
+}
+
+// limit reads the limit, which is the rest of the text.
+func (p *checkParser) limit(m *metric) (float64, string, error) {
+	p.space()
+	s := strings.TrimRight(p.rest(), " \t")
+	bad := func(format string, a ...any) (float64, string, error) {
+		return 0, "", p.fail(p.pos, "%s is %s, have %q", m.name, fmt.Sprintf(format, a...), s)
+	}
+	switch m.unit {
+	case unitDuration:
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 || strings.HasSuffix(s, "0") || strings.HasPrefix(s, "-") { // it takes a bare 0
+			if isPlain(s) {
+				return bad("a duration: want its unit, such as %sms or %ss", s, s)
+			}
+			return bad("a duration: want a number and its unit, such as 50ms or 1.5s")
+		}
+		return float64(d), s, nil
+	case unitRate:
+		n, ok := strings.CutSuffix(s, "/s")
+		if !ok && isPlain(s) {
+			return bad("a rate: want %s/s", s)
+		}
+		if !isPlain(n) {
+			return bad("a rate: want a number per second, such as 900/s")
+		}
+		v, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			return bad("a rate: want a number per second, such as 900/s")
+		}
+		return v, s, nil
+	case unitRatio:
+		n, percent := strings.CutSuffix(s, "%")
+		if !isPlain(n) {
+			return bad("a share: want a percentage such as 0.1%%, or a number from 0 to 1")
+		}
+		if percent {
+			n += "e-2"
+		}
+		v, err := strconv.ParseFloat(n, 64)
+		switch {
+		case err != nil || percent && v > 1:
+			return bad("a share: want at most 100%%")
+		case v > 1:
+			return bad("a share: want %s%%, or a number from 0 to 1", s)
+		}
+		return v, s, nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !isPlain(s) {
+		return bad("a count: want a number without a unit, such as 10")
+	}
+	return v, s, nil
+}
+
+// isPlain reports whether s is digits with at most one point among them.
+func isPlain(s string) bool {
+	digits := strings.Replace(s, ".", "", 1)
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// nearest returns the candidate with the fewest changes of one byte from s.
+func nearest(s string, candidates []string) string {
+	best, least := "", -1
+	for _, c := range candidates {
+		if d := distance(s, c); least < 0 || d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
