@@ -36,11 +36,10 @@ func (h *heap) min() *Event {
 	return m
 }
 
-// pop removes the earliest event; there must be one.
-func (h *heap) pop() Event {
+// drop removes the earliest event; there must be one.
+func (h *heap) drop() {
 	h.fill()
 	h.hole = true
-	return h.ev[0]
 }
 
 func (h *heap) push(e Event) {

@@ -280,8 +280,8 @@ func (s *Sim) step(end Time) bool {
 	if s.stopped {
 		return false
 	}
-	ev, ok := s.take(end)
-	if !ok {
+	var ev Event
+	if !s.take(&ev, end) {
 		return false
 	}
 	s.now = ev.At
@@ -299,27 +299,24 @@ func (s *Sim) step(end Time) bool {
 }
 
 // take removes the next event that was not cancelled.
-func (s *Sim) take(end Time) (Event, bool) {
+func (s *Sim) take(ev *Event, end Time) bool {
 	for {
-		var ev Event
-		var ok bool
-		if s.chooser != nil {
-			ev, ok = s.choose(end)
-		} else {
-			ev, ok = s.earliest(end)
+		if s.chooser == nil {
+			if !s.earliest(ev, end) {
+				return false
+			}
+		} else if !s.choose(ev, end) {
+			return false
 		}
-		if !ok {
-			return ev, false
-		}
-		if ev.To != viaTimer || s.resolve(&ev) {
-			return ev, true
+		if ev.To != viaTimer || s.resolve(ev) {
+			return true
 		}
 	}
 }
 
 // earliest removes the first event in the order (At, seq), if it is due by end: the least of the heads of the heap, the
 // events due now and the lanes.
-func (s *Sim) earliest(end Time) (Event, bool) {
+func (s *Sim) earliest(ev *Event, end Time) bool {
 	const fromHeap, fromDue, fromLane = 0, 1, 2
 	best, from := s.heap.min(), fromHeap
 	if s.due.Len() > 0 {
@@ -333,25 +330,26 @@ func (s *Sim) earliest(end Time) (Event, bool) {
 		}
 	}
 	if best == nil || best.At > end {
-		return Event{}, false
+		return false
 	}
+	*ev = *best
 	switch from {
 	case fromHeap:
-		return s.heap.pop(), true
+		s.heap.drop()
 	case fromDue:
-		return s.due.Pop(), true
-	default:
+		s.due.Drop()
+	case fromLane:
 		l := &s.lanes[s.first]
-		ev := l.ring.Pop()
+		l.ring.Drop()
 		l.trim()
 		s.findFirst()
-		return ev, true
 	}
+	return true
 }
 
 // choose removes the event that the Chooser wants first, of all that are due at the earliest instant or within the window
 // after it.
-func (s *Sim) choose(end Time) (Event, bool) {
+func (s *Sim) choose(next *Event, end Time) bool {
 	live := s.ready[:0]
 	for _, ev := range s.ready {
 		if ev.To != viaTimer || s.slots[ev.A].gen == ev.B {
@@ -366,8 +364,8 @@ func (s *Sim) choose(end Time) (Event, bool) {
 		limit = min(end, s.ready[0].At.Add(s.window))
 	}
 	for {
-		ev, ok := s.earliest(limit)
-		if !ok {
+		var ev Event
+		if !s.earliest(&ev, limit) {
 			break
 		}
 		if ev.To == viaTimer && s.slots[ev.A].gen != ev.B {
@@ -382,16 +380,16 @@ func (s *Sim) choose(end Time) (Event, bool) {
 		limit = min(limit, s.ready[0].At.Add(s.window))
 	}
 	if len(s.ready) == 0 || s.ready[0].At > end {
-		return Event{}, false
+		return false
 	}
 	i := 0
 	if len(s.ready) > 1 {
 		i = s.chooser.Choose(s.ready)
 	}
-	ev := s.ready[i]
+	*next = s.ready[i]
 	s.ready = slices.Delete(s.ready, i, i+1)
-	ev.At = max(ev.At, s.now)
-	return ev, true
+	next.At = max(next.At, s.now)
+	return true
 }
 
 // resolve turns a cancellable event into the one that was asked for, or reports that it was cancelled.

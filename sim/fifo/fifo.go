@@ -30,6 +30,14 @@ func (r *Ring[T]) Pop() T {
 	return v
 }
 
+// Drop removes the oldest element. It panics on an empty queue.
+func (r *Ring[T]) Drop() {
+	if r.head == r.tail {
+		panic("fifo: drop from an empty queue")
+	}
+	r.head++
+}
+
 // Front returns the oldest element, valid until the next Push. It panics on an empty queue.
 func (r *Ring[T]) Front() *T {
 	if r.head == r.tail {

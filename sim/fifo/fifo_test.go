@@ -61,6 +61,7 @@ func TestEmptyPanics(t *testing.T) {
 		"Pop":     func(r *Ring[int]) { r.Pop() },
 		"PopBack": func(r *Ring[int]) { r.PopBack() },
 		"Front":   func(r *Ring[int]) { r.Front() },
+		"Drop":    func(r *Ring[int]) { r.Drop() },
 	} {
 		func() {
 			defer func() {
