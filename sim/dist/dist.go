@@ -97,8 +97,11 @@ type Empirical struct {
 // Fixed returns the distribution of one value.
 func Fixed(d time.Duration) Distribution { return Distribution{Constant: &d} }
 
-// Fixed reports whether d has only one value, and which.
-func (d Distribution) Fixed() (time.Duration, bool) {
+// IsZero reports whether nothing is set in d: it is a constant 0.
+func (d Distribution) IsZero() bool { return len(d.kinds()) == 0 && d.AtMost == nil }
+
+// IsFixed reports whether d, which must be valid, has only one value, and which.
+func (d Distribution) IsFixed() (time.Duration, bool) {
 	if c, ok := d.Sampler().(Constant); ok {
 		return time.Duration(c), true
 	}

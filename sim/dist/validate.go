@@ -8,30 +8,41 @@ import (
 	"time"
 )
 
+// kinds returns the fields of d that are set, AtMost aside.
+func (d *Distribution) kinds() []kind {
+	var set []kind
+	add := func(isSet bool, name string, validate func(bad func(path, message string))) {
+		if isSet {
+			set = append(set, kind{name, validate})
+		}
+	}
+	add(d.Constant != nil, "constant", func(bad func(string, string)) { notNegative(bad, "", *d.Constant) })
+	add(d.Uniform != nil, "uniform", d.Uniform.validate)
+	add(d.Exponential != nil, "exponential", d.Exponential.validate)
+	add(d.Lognormal != nil, "lognormal", d.Lognormal.validate)
+	add(d.Gamma != nil, "gamma", d.Gamma.validate)
+	add(d.Weibull != nil, "weibull", d.Weibull.validate)
+	add(d.Pareto != nil, "pareto", d.Pareto.validate)
+	add(d.Mixture != nil, "mixture", func(bad func(string, string)) { validateMixture(d.Mixture, bad) })
+	add(d.Empirical != nil, "empirical", d.Empirical.validate)
+	return set
+}
+
+type kind struct {
+	name     string
+	validate func(bad func(path, message string))
+}
+
 // Validate reports every mistake in d: the path of the field below d and what is wrong with it.
 func (d Distribution) Validate(bad func(path, message string)) {
-	var set []string
-	kind := func(name string, isSet bool, validate func(bad func(path, message string))) {
-		if !isSet {
-			return
-		}
-		set = append(set, name)
-		validate(under(bad, name))
+	set := d.kinds()
+	var names []string
+	for _, k := range set {
+		names = append(names, k.name)
+		k.validate(under(bad, k.name))
 	}
-	kind("constant", d.Constant != nil, func(bad func(string, string)) { notNegative(bad, "", *d.Constant) })
-	kind("uniform", d.Uniform != nil, func(bad func(string, string)) { d.Uniform.validate(bad) })
-	kind("exponential", d.Exponential != nil, func(bad func(string, string)) { positive(bad, "mean", d.Exponential.Mean) })
-	kind("lognormal", d.Lognormal != nil, func(bad func(string, string)) { d.Lognormal.validate(bad) })
-	kind("gamma", d.Gamma != nil, func(bad func(string, string)) { d.Gamma.validate(bad) })
-	kind("weibull", d.Weibull != nil, func(bad func(string, string)) {
-		positiveFloat(bad, "shape", d.Weibull.Shape)
-		positive(bad, "scale", d.Weibull.Scale)
-	})
-	kind("pareto", d.Pareto != nil, func(bad func(string, string)) { d.Pareto.validate(bad) })
-	kind("mixture", d.Mixture != nil, func(bad func(string, string)) { validateMixture(d.Mixture, bad) })
-	kind("empirical", d.Empirical != nil, func(bad func(string, string)) { d.Empirical.validate(bad) })
 	if len(set) > 1 {
-		bad("", "want one distribution, have "+strings.Join(set, " and "))
+		bad("", "want one distribution, have "+strings.Join(names, " and "))
 	}
 	if d.AtMost != nil {
 		positive(bad, "at_most", *d.AtMost)
@@ -39,6 +50,13 @@ func (d Distribution) Validate(bad func(path, message string)) {
 			bad("at_most", "there is no distribution to cut")
 		}
 	}
+}
+
+func (e *Exponential) validate(bad func(path, message string)) { positive(bad, "mean", e.Mean) }
+
+func (w *Weibull) validate(bad func(path, message string)) {
+	positiveFloat(bad, "shape", w.Shape)
+	positive(bad, "scale", w.Scale)
 }
 
 func (u *Uniform) validate(bad func(path, message string)) {

@@ -1,0 +1,335 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"poolwise/sim"
+	"poolwise/sim/dist"
+	"poolwise/sim/record"
+)
+
+// talk is one conversation with a server. Every fact and every answer is a line of it.
+type talk struct {
+	sim      *sim.Sim
+	srv      *Server
+	id       sim.ActorID
+	out      strings.Builder
+	names    []string // of the operations, by the A of their replies
+	sessions map[string]Session
+	ops      map[string]Op
+	numbers  int64
+}
+
+func (c *talk) Note(f record.Fact) {
+	fmt.Fprintf(&c.out, "%v %v", f.At, f.Kind)
+	switch f.Kind {
+	case record.ConnectEnded, record.PingEnded, record.QueryEnded, record.CloseBegan, record.SessionEnded, record.SessionDiscarded:
+		fmt.Fprintf(&c.out, " %v", f.Outcome)
+	}
+	if f.Conn > 0 {
+		fmt.Fprintf(&c.out, " conn=%d", f.Conn)
+	}
+	if f.Took > 0 {
+		fmt.Fprintf(&c.out, " took=%v", f.Took)
+	}
+	c.out.WriteByte('\n')
+}
+
+func (c *talk) Handle(ev sim.Event) {
+	name := c.names[ev.A]
+	if Op(ev.Kind) == 1 && ev.B >= 0 { // a connect
+		c.sessions[name] = Session(ev.B)
+	}
+	delete(c.ops, name)
+	fmt.Fprintf(&c.out, "%v %s: %v\n", c.sim.Now(), name, OutcomeOf(ev.B))
+}
+
+func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
+	c.names = append(c.names, name)
+	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
+}
+
+// command does one line such as "query a 5ms io=20ms as q1".
+func (c *talk) command(t *testing.T, line string) {
+	w := strings.Fields(line)
+	word := func(i int) string {
+		if i >= len(w) {
+			t.Fatalf("%q: too few words", line)
+		}
+		return w[i]
+	}
+	as := ""
+	if n := len(w); n > 2 && w[n-2] == "as" {
+		as, w = w[n-1], w[:n-2]
+	}
+	session := func() Session {
+		s, ok := c.sessions[word(1)]
+		if !ok {
+			t.Fatalf("%q: no session %s", line, word(1))
+		}
+		return s
+	}
+	begin := func(name string, op Op) {
+		if as != "" {
+			name = as
+		}
+		c.ops[name] = op
+	}
+	label := func(name string) string {
+		if as != "" {
+			return as
+		}
+		return name
+	}
+	switch word(0) {
+	case "connect":
+		var who Caller
+		for _, arg := range w[2:] {
+			name, _ := strings.CutPrefix(arg, "role=")
+			role, ok := c.srv.opts.Role(name)
+			if !ok {
+				t.Fatalf("%q: no role %s", line, name)
+			}
+			who.Role = role
+		}
+		begin(word(1), c.srv.Connect(who, c.reply(word(1), 1)))
+	case "ping":
+		begin(word(1), c.srv.Ping(session(), c.reply(label(word(1)), 0)))
+	case "query":
+		q := QuerySpec{}
+		for _, arg := range w[2:] {
+			kind, value, ok := strings.Cut(arg, "=")
+			if !ok {
+				kind, value = "cpu", arg
+			}
+			d := dist.Fixed(parseTime(t, value))
+			if kind == "io" {
+				q.Phases = append(q.Phases, Phase{IO: &d})
+			} else {
+				q.Phases = append(q.Phases, Phase{CPU: &d})
+			}
+		}
+		c.numbers++
+		begin(word(1), c.srv.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), 0)))
+	case "close":
+		begin(word(1), c.srv.Close(session(), c.reply(label(word(1)), 0)))
+	case "close_hard":
+		begin(word(1), c.srv.CloseHard(session(), c.reply(label(word(1)), 0)))
+	case "drop":
+		c.srv.Drop(session(), record.Dropped)
+	case "drop_hard":
+		c.srv.Drop(session(), record.ClosedHard)
+	case "abort":
+		c.srv.Abort(c.ops[word(1)])
+	case "kill":
+		n, _ := strconv.Atoi(word(1))
+		fmt.Fprintf(&c.out, "was open: %v\n", c.srv.Kill(int32(n)))
+	case "due":
+		fmt.Fprintf(&c.out, "%v\n", c.srv.Due(c.ops[word(1)]))
+	case "alive":
+		fmt.Fprintf(&c.out, "%v\n", c.srv.Alive(session()))
+	case "run":
+		c.sim.Run(c.sim.Now().Add(parseTime(t, word(1))))
+	case "to":
+		c.sim.Run(sim.Time(parseTime(t, word(1))))
+	case "drain":
+		c.sim.Run(sim.Forever)
+		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
+	case "stats":
+		st := c.srv.Stats()
+		fmt.Fprintf(&c.out, "open=%d peak=%d opened=%d closed=%d killed=%d attempts=%d refused=%d given_up=%d running=%d queued=%d busy=%v\n",
+			st.Open, st.PeakOpen, st.Opened, st.Closed, st.Killed, st.Attempts, st.Refused, st.GivenUp, st.Running, st.Queued, st.Busy)
+	default:
+		t.Fatalf("unknown command %q", line)
+	}
+}
+
+func parseTime(t *testing.T, s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// options reads the arguments of "server".
+func options(t *testing.T, d *datadriven.TestData) Options {
+	var o Options
+	for _, a := range d.CmdArgs {
+		v := a.Vals[0]
+		number := func() int {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		switch a.Key {
+		case "cores":
+			o.Cores = number()
+		case "discipline":
+			if err := o.Discipline.UnmarshalText([]byte(v)); err != nil {
+				t.Fatal(err)
+			}
+		case "limit":
+			o.ConnectionLimit = number()
+		case "superuser_reserved":
+			o.SuperuserReserved = number()
+		case "reserved":
+			o.Reserved = number()
+		case "limit_error":
+			if err := o.LimitError.UnmarshalText([]byte(v)); err != nil {
+				t.Fatal(err)
+			}
+		case "connect":
+			o.Connect = dist.Fixed(parseTime(t, v))
+		case "login_cpu":
+			o.LoginCPU = dist.Fixed(parseTime(t, v))
+		case "close":
+			o.Close = dist.Fixed(parseTime(t, v))
+		case "close_hard":
+			o.CloseHard = dist.Fixed(parseTime(t, v))
+		case "ping":
+			o.Ping = dist.Fixed(parseTime(t, v))
+		case "round_trip":
+			o.RoundTrip = dist.Fixed(parseTime(t, v))
+		case "refuse_after":
+			o.RefuseAfter = parseTime(t, v)
+		case "timer_overhead":
+			o.TimerOverhead = parseTime(t, v)
+		case "statement_timeout":
+			o.StatementTimeout = parseTime(t, v)
+		case "sigma", "kappa":
+			x, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Key == "sigma" {
+				o.Contention.Sigma = x
+			} else {
+				o.Contention.Kappa = x
+			}
+		case "plan":
+			for _, v := range a.Vals {
+				o.ConnectPlan = append(o.ConnectPlan, parseTime(t, v))
+			}
+		default:
+			t.Fatalf("unknown option %s", a.Key)
+		}
+	}
+	for line := range strings.Lines(d.Input) {
+		f, ok := strings.CutPrefix(strings.TrimSpace(line), "fault ")
+		if ok {
+			o.Faults = append(o.Faults, parseFault(t, f))
+			continue
+		}
+		f, ok = strings.CutPrefix(strings.TrimSpace(line), "role ")
+		if !ok {
+			t.Fatalf("want fault or role, have %q", line)
+		}
+		r := Role{}
+		for i, w := range strings.Fields(f) {
+			switch n, ok := strings.CutPrefix(w, "limit="); {
+			case ok:
+				r.Limit, _ = strconv.Atoi(n)
+			case i == 0:
+				r.Name = w
+			case w == "superuser":
+				r.Superuser = true
+			case w == "use_reserved":
+				r.UseReserved = true
+			default:
+				t.Fatalf("unknown word %q of a role", w)
+			}
+		}
+		o.Roles = append(o.Roles, r)
+	}
+	o.Validate(func(path, message string) { t.Fatalf("%s: %s: %s", d.Pos, path, message) })
+	return o
+}
+
+func parseFault(t *testing.T, line string) Fault {
+	var f Fault
+	for _, w := range strings.Fields(line) {
+		key, v, _ := strings.Cut(w, "=")
+		number := func() int {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		switch key {
+		case "at":
+			f.At = parseTime(t, v)
+		case "for":
+			f.For = parseTime(t, v)
+		case "refuse":
+			f.Refuse = true
+		case "stall":
+			f.Stall = true
+		case "error":
+			f.Error = true
+		case "transient_error":
+			f.TransientError = true
+		case "starting_up":
+			f.StartingUp = true
+		case "auth_failure":
+			f.AuthFailure = true
+		case "connect":
+			d := dist.Fixed(parseTime(t, v))
+			f.Connect = &d
+		case "slow":
+			f.Slow, _ = strconv.ParseFloat(v, 64)
+		case "partition":
+			f.Partition = true
+		case "drop_idle":
+			f.DropIdle = &DropIdle{After: parseTime(t, v)}
+		case "hang":
+			if f.DropIdle != nil {
+				f.DropIdle.Hang = parseTime(t, v)
+			} else {
+				f.Failover.Hang = parseTime(t, v)
+			}
+		case "restart":
+			f.Restart = true
+		case "terminate":
+			f.Terminate = number()
+		case "kill":
+			f.Kill = number()
+		case "failover":
+			f.Failover = &Failover{ReadOnly: v == "read_only"}
+		default:
+			t.Fatalf("unknown word %q of a fault", w)
+		}
+	}
+	return f
+}
+
+// TestTalk holds the server to the conversations in testdata: "server" makes a new one, with its faults and roles as input;
+// "do" takes commands, one a line, and prints what follows from them.
+func TestTalk(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var c *talk
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "server" {
+				c = &talk{sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
+				c.id = c.sim.Add(c)
+				c.srv = New(c.sim, c, 1, options(t, d))
+				return ""
+			}
+			for line := range strings.Lines(d.Input) {
+				c.command(t, line)
+			}
+			out := c.out.String()
+			c.out.Reset()
+			return out
+		})
+	})
+}
