@@ -8,6 +8,7 @@ import (
 	"poolwise/sim"
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
+	"poolwise/sim/server"
 )
 
 // Options is the workload of one service: who asks for connections and when (one of clients, arrivals and script), and what
@@ -129,16 +130,18 @@ type Jitter float64
 // with which the request is over.
 type Failure record.Outcome
 
-// Step is one step of a request: exactly one of acquire, query, call, return, leak, fail and cancel. A step that needs no more
+// Step is one step of a request: exactly one of acquire, query, call, return, leak, fail, cancel and do. A step that needs no more
 // than its name may be written as that: acquire, release, discard, close_on_drop, detach, leak.
 type Step struct {
 	Acquire *Acquire           `yaml:"acquire" doc:"ask for a connection, in addition to those that the request holds already"`
+	Query   *server.QuerySpec  `yaml:"query" doc:"run a query on the connection acquired last"`
 	Call    *dist.Distribution `yaml:"call" doc:"duration; work outside the database; what is held stays held"`
 	Return  *Return            `yaml:"return" doc:"release, discard, close_on_drop, detach or leak; ends the loan of the connection acquired last"`
 	Leak    *dist.Probability  `yaml:"leak" doc:"probability; that this request forgets to return what it holds now"`
 	Fail    *dist.Probability  `yaml:"fail" doc:"probability; that the request fails here"`
 	Cancel  *Cancel            `yaml:"cancel" doc:"from here on the caller's patience is limited"`
-	Chance  *dist.Probability  `yaml:"chance" doc:"probability, default 100%; that the step is taken at all; for query, call and cancel"`
+	Do      []Step             `yaml:"do" doc:"several steps, which return what they acquire; for a chance that they are taken"`
+	Chance  *dist.Probability  `yaml:"chance" doc:"probability, default 100%; that the step is taken at all; for query, call, cancel and do"`
 }
 
 // Acquire is a request for a connection.
