@@ -128,6 +128,8 @@ const (
 	ClosedHard
 	Dropped
 	Killed
+	SessionStateLeaked // a connection was lent with what an earlier borrower had left in its session
+	OverReleased       // a return that nothing was lent for was accepted: the capacity rose
 	NumOutcomes
 )
 
@@ -136,6 +138,7 @@ var outcomeNames = [NumOutcomes]string{
 	"too_many_connections", "mysql_too_many_connections", "cannot_connect_now", "auth_failed", "admin_shutdown",
 	"connection_reset", "connection_timeout", "query_cancelled", "request_timeout", "hook_rejected", "queue_timeout",
 	"transient_error", "error", "failed", "rejected", "graceful", "hard", "dropped", "killed",
+	"session_state_leaked", "over_released",
 }
 
 // String returns the name of the outcome in reports.
@@ -167,4 +170,21 @@ func (s Sinks) Note(f Fact) {
 	for _, k := range s {
 		k.Note(f)
 	}
+}
+
+// Wants reports whether the sink may look at facts of a kind. Who notes very many of one kind asks once, and saves them if not.
+// A sink says so by a method Wants(FactKind) bool; one without it wants everything.
+func Wants(s Sink, k FactKind) bool {
+	w, ok := s.(interface{ Wants(k FactKind) bool })
+	return !ok || w.Wants(k)
+}
+
+// Wants reports whether one of the sinks may look at facts of a kind.
+func (s Sinks) Wants(k FactKind) bool {
+	for _, sink := range s {
+		if Wants(sink, k) {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -126,6 +127,15 @@ type Setting struct {
 // Settings are those of a cell, in the order of the sweep.
 type Settings []Setting
 
+// String lists the settings as key=value.
+func (s Settings) String() string {
+	parts := make([]string, len(s))
+	for i, kv := range s {
+		parts[i] = kv.Key + "=" + kv.Value
+	}
+	return strings.Join(parts, " ")
+}
+
 // Duration is an estimated duration: a value, with an interval at 95 % if there were replications to take it from. The zero
 // value is unknown: not estimable from the samples.
 type Duration struct {
@@ -162,7 +172,8 @@ type Check struct {
 	Lo       float64  `json:"lo"`
 	Hi       float64  `json:"hi"`
 	Unit     string   `json:"unit"` // ns, ratio, count, per_second
-	Line     int      `json:"-"`    // where it stands in the scenario file; 0 if not in a file
+	Level    string   `json:"level,omitempty"`
+	Line     int      `json:"-"` // where it stands in the scenario file; 0 if not in a file
 }
 
 // Curves hold what charts draw beyond the figures.

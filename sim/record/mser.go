@@ -1,0 +1,84 @@
+package record
+
+import (
+	"time"
+
+	"poolwise/sim"
+)
+
+// WarmUp is the Sink that finds out how long a run takes to forget how it began, by the rule MSER-5 (White, Cobb and Spratt
+// 2000): the latencies of successful requests, in the order in which they end, are averaged in batches of five, and the cut is
+// where the standard error of the mean of what remains is least. Beyond 65536 batches neighbours are joined, so that its
+// memory is bounded.
+type WarmUp struct {
+	size  int // values in a batch
+	batch []batch
+	open  batch
+	n     int // values in open
+}
+
+type batch struct {
+	mean float64
+	end  sim.Time // when its last value came
+}
+
+const (
+	mserBatch  = 5
+	maxBatches = 1 << 16
+)
+
+// Note implements Sink.
+func (w *WarmUp) Note(f Fact) {
+	if f.Kind != RequestEnded || f.Outcome != OK {
+		return
+	}
+	if w.size == 0 {
+		w.size = mserBatch
+	}
+	w.open.mean += float64(f.Took)
+	w.open.end = f.At
+	w.n++
+	if w.n < w.size {
+		return
+	}
+	w.open.mean /= float64(w.size)
+	w.batch = append(w.batch, w.open)
+	w.open, w.n = batch{}, 0
+	if len(w.batch) == maxBatches {
+		for i := range maxBatches / 2 {
+			a, b := w.batch[2*i], w.batch[2*i+1]
+			w.batch[i] = batch{mean: (a.mean + b.mean) / 2, end: b.end}
+		}
+		w.batch = w.batch[:maxBatches/2]
+		w.size *= 2
+	}
+}
+
+// Cut returns the time at which the warm-up ends. late reports that the rule put it in the second half of the run, where it
+// cannot be trusted: the run is too short, or does not settle. Without at least ten batches there is no cut and it is late.
+func (w *WarmUp) Cut() (at sim.Time, late bool) {
+	m := len(w.batch)
+	if m < 10 {
+		return 0, true
+	}
+	// From the back: sum and sum of squares of batches d..m-1, taken about the last mean to keep the digits.
+	shift := w.batch[m-1].mean
+	var sum, squares, best float64
+	cut := m
+	for d := m - 1; d >= 0; d-- {
+		x := w.batch[d].mean - shift
+		sum += x
+		squares += float64(x * x)
+		k := float64(m - d)
+		if k < mserBatch {
+			continue // the standard error of so few is no estimate
+		}
+		if se := (squares - float64(sum*sum)/k) / float64(k*k); cut == m || se <= best {
+			best, cut = se, d
+		}
+	}
+	if cut == 0 {
+		return 0, false
+	}
+	return w.batch[cut-1].end + sim.Time(time.Nanosecond), cut > m/2
+}
