@@ -58,7 +58,15 @@ func (q *QuerySpec) Validate(bad func(path, message string)) {
 }
 
 // Query is a compiled query, for servers of one Sim and with the same TimerOverhead. It is never changed by a run.
-type Query struct{ phases []phase }
+type Query struct {
+	phases []phase
+	draws  bool // it takes random draws
+}
+
+func (q *Query) add(p phase) {
+	q.phases = append(q.phases, p)
+	q.draws = q.draws || p.sampler != nil || p.chance < 1
+}
 
 type phase struct {
 	latency
@@ -68,10 +76,10 @@ type phase struct {
 
 // Compile compiles q, which must be valid, for servers of sm with the options o.
 func (q *QuerySpec) Compile(sm *sim.Sim, o *Options) *Query {
-	if q.Phases == nil {
-		return &Query{[]phase{{newLatency(sm, q.Service, o.TimerOverhead), true, 1}}}
-	}
 	c := &Query{}
+	if q.Phases == nil {
+		c.add(phase{newLatency(sm, q.Service, o.TimerOverhead), true, 1})
+	}
 	for _, p := range q.Phases {
 		d, chance := p.CPU, 1.0
 		if d == nil {
@@ -80,7 +88,7 @@ func (q *QuerySpec) Compile(sm *sim.Sim, o *Options) *Query {
 		if p.Chance != nil {
 			chance = float64(*p.Chance)
 		}
-		c.phases = append(c.phases, phase{newLatency(sm, *d, o.TimerOverhead), p.CPU != nil, chance})
+		c.add(phase{newLatency(sm, *d, o.TimerOverhead), p.CPU != nil, chance})
 	}
 	return c
 }

@@ -26,16 +26,18 @@ type Server struct {
 	sink record.Sink
 	opts Options
 
-	connect, close, closeHard  latency
-	ping                       latency // with the round trip
-	roundTrip                  latency
-	login                      Query
-	plan                       []latency
-	statementLimit             sim.Delay
-	connects, closes, pings    sim.Stream
-	roundTrips, services, auth sim.Stream
-	windows                    [numEffects][]window
-	incidents                  []incident
+	noteQueries bool // the sink wants to know of queries
+
+	connect, close, closeHard latency
+	ping                      latency // with the round trip
+	roundTrip                 latency
+	login                     Query
+	plan                      []latency
+	statementLimit            sim.Delay
+	connects, closes, pings   sim.Stream
+	roundTrips, services      sim.Stream
+	windows                   [numEffects][]window
+	incidents                 []incident
 
 	ops          []operation
 	freeOps      []Op
@@ -104,7 +106,7 @@ type operation struct {
 	reply   sim.Reply
 	query   *Query // also of a connect: its login
 	rand    sim.Rand
-	number  int64 // of a connect
+	number  int64 // of a connect or query: the key of its draws
 	began   sim.Time
 	since   sim.Time // when it was queued
 	due     sim.Time // when the present wait ends
@@ -120,6 +122,7 @@ type operation struct {
 func New(sm *sim.Sim, sink record.Sink, seed uint64, o Options) *Server {
 	s := &Server{sim: sm, sink: sink, opts: o}
 	s.id = sm.Add(s)
+	s.noteQueries = record.Wants(sink, record.QueryQueued) || record.Wants(sink, record.QueryBegan) || record.Wants(sink, record.QueryEnded)
 	overhead := o.TimerOverhead
 	s.connect = newLatency(sm, o.Connect, overhead)
 	for _, d := range o.ConnectPlan {
@@ -130,14 +133,13 @@ func New(sm *sim.Sim, sink record.Sink, seed uint64, o Options) *Server {
 	s.ping = compileLatency(sm, newSum(o.Ping, o.RoundTrip), overhead)
 	s.roundTrip = newLatency(sm, o.RoundTrip, overhead)
 	if login := newLatency(sm, o.LoginCPU, overhead); !login.none() {
-		s.login.phases = []phase{{login, true, 1}}
+		s.login.add(phase{login, true, 1})
 	}
 	s.connects = sim.NewStream(seed, "connect")
 	s.closes = sim.NewStream(seed, "close")
 	s.pings = sim.NewStream(seed, "ping")
 	s.roundTrips = sim.NewStream(seed, "round_trip")
 	s.services = sim.NewStream(seed, "service")
-	s.auth = sim.NewStream(seed, "login")
 	if o.StatementTimeout > 0 {
 		s.statementLimit = sm.Delay(o.StatementTimeout)
 	}
@@ -175,8 +177,8 @@ func (s *Server) begin(kind opKind, ses Session, r sim.Reply) (Op, *operation) {
 		o = Op(len(s.ops))
 		s.ops = append(s.ops, operation{})
 	}
-	p := &s.ops[o]
-	*p = operation{kind: kind, session: ses, reply: r, gen: p.gen, began: s.sim.Now()}
+	p := &s.ops[o] // what is not set here was left zero by end, or is set where it is used: this is on the hot path
+	p.kind, p.session, p.reply, p.began = kind, ses, r, s.sim.Now()
 	return o, p
 }
 
@@ -193,21 +195,22 @@ func (s *Server) op(o Op) *operation {
 func (s *Server) end(o Op, b int32) {
 	p := &s.ops[o]
 	r := p.reply
-	p.kind = opFree
+	p.kind, p.stage, p.outcome, p.phase = opFree, travelling, record.OK, 0
+	p.begun, p.givenUp = false, false
 	p.gen++
 	s.freeOps = append(s.freeOps, o)
 	s.sim.Answer(r, b)
 }
 
 // sleep lets the operation wait for a latency in the given stage. The wait for nothing takes no event of its own.
-func (s *Server) sleep(o Op, p *operation, st stage, l *latency, r sim.Rand) {
+func (s *Server) sleep(o Op, p *operation, st stage, l *latency) {
 	if l.lane {
 		p.stage = st
 		p.due = s.sim.Now().Add(plus(l.constant, l.overhead))
 		p.timer = s.sim.Arm(l.delay, sim.Event{To: s.id, Kind: slept, A: int32(o), B: p.gen})
 		return
 	}
-	s.sleepFor(o, p, st, l.withOverhead(l.sample(&r)))
+	s.sleepFor(o, p, st, l.withOverhead(l.sample(&p.rand)))
 }
 
 // sleepFor lets the operation wait for d.
@@ -254,7 +257,10 @@ func (s *Server) arrive(o Op) {
 	p := &s.ops[o]
 	p.inside = true
 	s.shared.active(+1)
-	if p.kind == opQuery && s.opts.StatementTimeout > 0 {
+	if p.query.draws && p.kind == opQuery {
+		p.rand = s.services.At(p.number)
+	}
+	if s.opts.StatementTimeout > 0 && p.kind == opQuery {
 		p.overdue = s.sim.Now().Add(s.opts.StatementTimeout)
 		p.limit = s.sim.Arm(s.statementLimit, sim.Event{To: s.id, Kind: overdue, A: int32(o)})
 	}
@@ -293,8 +299,10 @@ func (s *Server) leave(p *operation) {
 	}
 	p.inside = false
 	s.shared.active(-1)
-	s.sim.Cancel(p.limit)
-	p.limit = sim.Timer{}
+	if s.opts.StatementTimeout > 0 {
+		s.sim.Cancel(p.limit)
+		p.limit = sim.Timer{}
+	}
 }
 
 // phaseTime draws the time of a phase, slowed down by faults.
@@ -338,7 +346,7 @@ func (s *Server) wantCore(o Op, p *operation, ph *phase) {
 // run holds a core, just taken, for the time of a phase.
 func (s *Server) run(o Op, p *operation, ph *phase) {
 	if ph.lane && len(s.windows[slow]) == 0 && !s.shared.contended {
-		s.sleep(o, p, running, &ph.latency, p.rand)
+		s.sleep(o, p, running, &ph.latency)
 		return
 	}
 	d := s.phaseTime(p, ph)
@@ -433,10 +441,10 @@ func (s *Server) Due(o Op) sim.Time {
 	case p.stage == stuck:
 		return sim.Forever
 	case p.stage == queued, p.stage == sharingCPU, // open
-		p.query != nil && p.stage != ending && int(p.phase) < len(p.query.phases): // phases to come
+		(p.kind == opQuery || p.kind == opConnect) && p.stage != ending && int(p.phase) < len(p.query.phases): // phases to come
 		due = sim.Forever
 	}
-	if p.limit != (sim.Timer{}) {
+	if s.opts.StatementTimeout > 0 && p.limit != (sim.Timer{}) {
 		due = min(due, p.overdue)
 	}
 	for i := range s.windows[partition] {
@@ -456,7 +464,7 @@ func (s *Server) noteBegan(p *operation, waited time.Duration) {
 }
 
 func (s *Server) noteQuery(k record.FactKind, p *operation, out record.Outcome, took time.Duration) {
-	if p.kind == opQuery {
+	if p.kind == opQuery && s.noteQueries {
 		s.sink.Note(record.Fact{At: s.sim.Now(), Kind: k, Request: -1, Pool: p.caller.Pool, Conn: p.conn, Outcome: out, Took: took})
 	}
 }

@@ -39,7 +39,7 @@ func (s *Server) Connect(c Caller, r sim.Reply) Op {
 	p.caller = c
 	p.query = &s.login
 	p.number = s.attempts
-	p.rand = s.auth.At(p.number)
+	p.rand = s.connects.At(p.number)
 	s.attempts++
 	s.stats.Attempts++
 	s.sink.Note(record.Fact{At: s.sim.Now(), Kind: record.ConnectBegan, Request: -1, Pool: c.Pool})
@@ -62,19 +62,19 @@ func (s *Server) Connect(c Caller, r sim.Reply) Op {
 	if len(s.login.phases) > 0 {
 		st = travelling
 	}
-	s.send(o, p, st, l, s.connects.At(p.number))
+	s.send(o, p, st, l)
 	return o
 }
 
 // send lets a new operation wait for a latency, behind a partition if there is one.
-func (s *Server) send(o Op, p *operation, st stage, l *latency, r sim.Rand) {
+func (s *Server) send(o Op, p *operation, st stage, l *latency) {
 	if len(s.windows[partition]) > 0 {
 		if w := s.during(partition); w != nil {
-			s.holdUntil(o, p, st, w.to.Add(l.withOverhead(l.sample(&r))))
+			s.holdUntil(o, p, st, w.to.Add(l.withOverhead(l.sample(&p.rand))))
 			return
 		}
 	}
-	s.sleep(o, p, st, l, r)
+	s.sleep(o, p, st, l)
 }
 
 // connected ends a connect: it opens a session or says why not.
@@ -194,7 +194,8 @@ func (s *Server) Ping(ses Session, r sim.Reply) Op {
 		s.sleepFor(o, p, ending, hang)
 		return o
 	}
-	s.send(o, p, ending, &s.ping, s.pings.At(s.pinged))
+	p.rand = s.pings.At(s.pinged)
+	s.send(o, p, ending, &s.ping)
 	return o
 }
 
@@ -213,7 +214,10 @@ func (s *Server) Query(ses Session, q *Query, number int64, r sim.Reply) Op {
 	o, p, se := s.use(opQuery, ses, r)
 	s.stats.Queries++
 	p.query = q
-	p.rand = s.services.At(number)
+	p.number = number
+	if s.roundTrip.sampler != nil {
+		p.rand = s.roundTrips.At(number)
+	}
 	switch {
 	case se.dead && se.hang > 0:
 		hang := se.hang
@@ -221,14 +225,14 @@ func (s *Server) Query(ses Session, q *Query, number int64, r sim.Reply) Op {
 		s.sleepFor(o, p, ending, hang)
 	case se.dead:
 		p.outcome = se.sentence()
-		s.send(o, p, ending, &s.roundTrip, s.roundTrips.At(number))
+		s.send(o, p, ending, &s.roundTrip)
 	case se.readOnly:
 		p.outcome = record.OtherError
-		s.send(o, p, ending, &s.roundTrip, s.roundTrips.At(number))
+		s.send(o, p, ending, &s.roundTrip)
 	case s.roundTrip.none() && len(s.windows[partition]) == 0:
 		s.arrive(o)
 	default:
-		s.send(o, p, travelling, &s.roundTrip, s.roundTrips.At(number))
+		s.send(o, p, travelling, &s.roundTrip)
 	}
 	return o
 }
@@ -263,7 +267,8 @@ func (s *Server) beginClose(kind opKind, ses Session, l *latency, r sim.Reply) O
 	p.caller, p.conn = se.caller, se.number
 	se.op = o
 	s.sink.Note(record.Fact{At: s.sim.Now(), Kind: record.CloseBegan, Request: -1, Pool: p.caller.Pool, Conn: p.conn, Outcome: kind.closes()})
-	s.send(o, p, ending, l, s.closes.At(int64(p.conn)))
+	p.rand = s.closes.At(int64(p.conn))
+	s.send(o, p, ending, l)
 	return o
 }
 

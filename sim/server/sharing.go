@@ -1,9 +1,8 @@
 package server
 
 import (
-	"math/bits"
-
 	"math"
+	"math/bits"
 	"time"
 
 	"poolwise/sim"
@@ -86,12 +85,17 @@ func (h *sharing) slowed(d time.Duration) time.Duration {
 // active counts a query that arrives at the server or leaves it.
 func (h *sharing) active(d int) {
 	if h.used && h.contended {
-		h.advance()
+		h.change(d)
+	} else {
 		h.atServer += d
-		h.rearm()
-		return
 	}
+}
+
+// change counts a query on which the rate depends.
+func (h *sharing) change(d int) {
+	h.advance()
 	h.atServer += d
+	h.rearm()
 }
 
 // running returns how many cores are at work.
