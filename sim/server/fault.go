@@ -238,9 +238,10 @@ func (s *Server) happen(i incident) {
 	case failover:
 		if i.fault.Failover.ReadOnly {
 			s.demote()
-			return
+			break
 		}
 		s.killAll(record.ConnectionReset, i.fault.Failover.Hang)
 		s.failConnects()
 	}
+	s.dispatch()
 }

@@ -161,6 +161,7 @@ func (s *Server) Handle(ev sim.Event) {
 		o := Op(ev.A)
 		s.ops[o].limit = sim.Timer{}
 		s.fail(o, record.QueryCancelled)
+		s.dispatch()
 	case shareDue:
 		s.shared.due()
 	case incidentDue:
@@ -368,16 +369,15 @@ func (s *Server) dispatch() {
 	}
 }
 
-// fail ends an operation under way with an outcome, wherever it is.
+// fail ends an operation under way with an outcome, wherever it is. A core that it held is free then, for dispatch.
 func (s *Server) fail(o Op, out record.Outcome) {
 	p := s.op(o)
 	p.outcome = out
 	s.withdraw(o, p)
 	s.finish(o)
-	s.dispatch()
 }
 
-// withdraw takes an operation from whatever it waits for. A core that it held is free then; dispatch gives it to the next.
+// withdraw takes an operation from whatever it waits for. A core that it held is free then, for dispatch.
 func (s *Server) withdraw(o Op, p *operation) {
 	switch p.stage {
 	case queued:

@@ -376,6 +376,7 @@ func (s *Server) Kill(number int32) bool {
 	for i := range s.sessions {
 		if se := &s.sessions[i]; se.live && se.holds && se.number == number {
 			s.kill(Session(i), record.ConnectionReset, 0)
+			s.dispatch()
 			return true
 		}
 	}
@@ -383,7 +384,10 @@ func (s *Server) Kill(number int32) bool {
 }
 
 // KillAll does so with every session, in the order of their numbers.
-func (s *Server) KillAll() { s.killAll(record.ConnectionReset, 0) }
+func (s *Server) KillAll() {
+	s.killAll(record.ConnectionReset, 0)
+	s.dispatch()
+}
 
 func (s *Server) killAll(verdict record.Outcome, hang time.Duration) {
 	for _, ses := range s.oldest(len(s.sessions)) {
@@ -404,7 +408,7 @@ func (s *Server) oldest(n int) []Session {
 }
 
 // kill ends a session at the server. A query on it fails at once, a ping at its end; a close goes on. If the end makes no
-// noise on the network (hang), they hang.
+// noise on the network (hang), they hang. A core that becomes free is left to dispatch, for when all are dead that are to die.
 func (s *Server) kill(ses Session, verdict record.Outcome, hang time.Duration) {
 	se := &s.sessions[ses]
 	s.freeSlot(se)
@@ -424,7 +428,6 @@ func (s *Server) kill(ses Session, verdict record.Outcome, hang time.Duration) {
 		p.outcome = se.sentence()
 		s.withdraw(o, p)
 		s.sleepFor(o, p, ending, hang)
-		s.dispatch()
 	case p.kind == opQuery:
 		s.fail(o, se.sentence())
 	}

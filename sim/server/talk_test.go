@@ -16,6 +16,8 @@ import (
 
 // talk is one conversation with a server. Every fact and every answer is a line of it.
 type talk struct {
+	t        *testing.T
+	planned  []string // commands, by the A of the events in which they are done
 	sim      *sim.Sim
 	srv      *Server
 	id       sim.ActorID
@@ -25,6 +27,12 @@ type talk struct {
 	ops      map[string]Op
 	numbers  int64
 }
+
+const (
+	opDone sim.Kind = iota
+	connectDone
+	doCommand
+)
 
 func (c *talk) Note(f record.Fact) {
 	fmt.Fprintf(&c.out, "%v %v", f.At, f.Kind)
@@ -42,8 +50,14 @@ func (c *talk) Note(f record.Fact) {
 }
 
 func (c *talk) Handle(ev sim.Event) {
+	if ev.Kind == doCommand {
+		for part := range strings.SplitSeq(c.planned[ev.A], ";") {
+			c.command(c.t, part)
+		}
+		return
+	}
 	name := c.names[ev.A]
-	if Op(ev.Kind) == 1 && ev.B >= 0 { // a connect
+	if ev.Kind == connectDone && ev.B >= 0 {
 		c.sessions[name] = Session(ev.B)
 	}
 	delete(c.ops, name)
@@ -53,6 +67,27 @@ func (c *talk) Handle(ev sim.Event) {
 func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
 	c.names = append(c.names, name)
 	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
+}
+
+// do lets time pass (run, to, drain), or does commands, separated by semicolons, in one event.
+func (c *talk) do(t *testing.T, line string) {
+	c.t = t
+	switch w := strings.Fields(line); w[0] {
+	case "at": // the rest of the line is done at a time, before what is due then
+		c.sim.At(sim.Time(parseTime(t, w[1])), sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
+		c.planned = append(c.planned, strings.Join(w[2:], " "))
+	case "run":
+		c.sim.Run(c.sim.Now().Add(parseTime(t, w[1])))
+	case "to":
+		c.sim.Run(sim.Time(parseTime(t, w[1])))
+	case "drain":
+		c.sim.Run(sim.Forever)
+		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
+	default:
+		c.sim.Soon(sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
+		c.planned = append(c.planned, line)
+		c.sim.Run(c.sim.Now())
+	}
 }
 
 // command does one line such as "query a 5ms io=20ms as q1".
@@ -98,9 +133,9 @@ func (c *talk) command(t *testing.T, line string) {
 			}
 			who.Role = role
 		}
-		begin(word(1), c.srv.Connect(who, c.reply(word(1), 1)))
+		begin(word(1), c.srv.Connect(who, c.reply(word(1), connectDone)))
 	case "ping":
-		begin(word(1), c.srv.Ping(session(), c.reply(label(word(1)), 0)))
+		begin(word(1), c.srv.Ping(session(), c.reply(label(word(1)), opDone)))
 	case "query":
 		q := QuerySpec{}
 		for _, arg := range w[2:] {
@@ -116,11 +151,11 @@ func (c *talk) command(t *testing.T, line string) {
 			}
 		}
 		c.numbers++
-		begin(word(1), c.srv.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), 0)))
+		begin(word(1), c.srv.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), opDone)))
 	case "close":
-		begin(word(1), c.srv.Close(session(), c.reply(label(word(1)), 0)))
+		begin(word(1), c.srv.Close(session(), c.reply(label(word(1)), opDone)))
 	case "close_hard":
-		begin(word(1), c.srv.CloseHard(session(), c.reply(label(word(1)), 0)))
+		begin(word(1), c.srv.CloseHard(session(), c.reply(label(word(1)), opDone)))
 	case "drop":
 		c.srv.Drop(session(), record.Dropped)
 	case "drop_hard":
@@ -132,15 +167,10 @@ func (c *talk) command(t *testing.T, line string) {
 		fmt.Fprintf(&c.out, "was open: %v\n", c.srv.Kill(int32(n)))
 	case "due":
 		fmt.Fprintf(&c.out, "%v\n", c.srv.Due(c.ops[word(1)]))
+	case "settle":
+		fmt.Fprintf(&c.out, "settled: %v\n", c.srv.Settle(c.ops[word(1)]))
 	case "alive":
 		fmt.Fprintf(&c.out, "%v\n", c.srv.Alive(session()))
-	case "run":
-		c.sim.Run(c.sim.Now().Add(parseTime(t, word(1))))
-	case "to":
-		c.sim.Run(sim.Time(parseTime(t, word(1))))
-	case "drain":
-		c.sim.Run(sim.Forever)
-		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
 	case "stats":
 		st := c.srv.Stats()
 		fmt.Fprintf(&c.out, "open=%d peak=%d opened=%d closed=%d killed=%d attempts=%d refused=%d given_up=%d running=%d queued=%d busy=%v\n",
@@ -319,13 +349,13 @@ func TestTalk(t *testing.T) {
 		var c *talk
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "server" {
-				c = &talk{sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
+				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
 				c.id = c.sim.Add(c)
 				c.srv = New(c.sim, c, 1, options(t, d))
 				return ""
 			}
 			for line := range strings.Lines(d.Input) {
-				c.command(t, line)
+				c.do(t, line)
 			}
 			out := c.out.String()
 			c.out.Reset()
