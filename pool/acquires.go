@@ -25,6 +25,7 @@ type Acquires struct {
 	Waiters
 
 	env   Env
+	wordy bool // somebody wants to know when an acquire begins
 	slots []Acquire
 	free  []Ticket
 
@@ -33,7 +34,9 @@ type Acquires struct {
 }
 
 // NewAcquires returns an empty set for the pool of env.
-func NewAcquires(env Env) Acquires { return Acquires{env: env, limit: -1} }
+func NewAcquires(env Env) Acquires {
+	return Acquires{env: env, limit: -1, wordy: record.Wants(env.Sink, record.AcquireBegan)}
+}
 
 // Begin notes a new acquire and returns its ticket.
 func (a *Acquires) Begin(r Request) Ticket {
@@ -46,7 +49,9 @@ func (a *Acquires) Begin(r Request) Ticket {
 	}
 	now := a.env.Sim.Now()
 	a.slots[t] = Acquire{Request: r, Began: now, Conn: NoConn, Op: server.NoOp, Gen: a.slots[t].Gen + 1, live: true}
-	a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: a.env.Index, Request: r.Number})
+	if a.wordy {
+		a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: a.env.Index, Request: r.Number})
+	}
 	return t
 }
 

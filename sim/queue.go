@@ -113,6 +113,24 @@ func (h *heap) keep(test func(*Event) bool) {
 	}
 }
 
+// batch is a queue that is emptied again and again, as those of what is due now are: a slice that is filled at one end and
+// read at the other, and begins anew when it is empty.
+type batch struct {
+	ev   []Event
+	next int
+}
+
+func (b *batch) empty() bool   { return b.next == len(b.ev) }
+func (b *batch) push(e Event)  { b.ev = append(b.ev, e) }
+func (b *batch) front() *Event { return &b.ev[b.next] }
+
+func (b *batch) drop() {
+	b.next++
+	if b.next == len(b.ev) {
+		b.next, b.ev = 0, b.ev[:0]
+	}
+}
+
 // lane holds the timers of one constant delay. They come due in the order in which they were armed, so a ring is an exact
 // priority queue for them. A cancelled one stays in its place, with To = Nobody, until it is at the head.
 type lane struct {

@@ -15,8 +15,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"poolwise/sim/fifo"
 )
 
 // Nobody is no actor: a Reply to it is not given.
@@ -37,8 +35,8 @@ type Sim struct {
 	actors  []Actor
 
 	heap  heap
-	due   fifo.Ring[Event] // due now, in the order of scheduling
-	rest  fifo.Ring[Event] // continuations of the event in hand
+	due   batch // due now, in the order of scheduling
+	rest  batch // continuations of the event in hand
 	lanes []lane
 	delay []time.Duration // of each lane
 	first int             // the lane whose head is earliest, -1 if all are empty
@@ -107,7 +105,7 @@ func (s *Sim) At(t Time, ev Event) {
 	}
 	ev.At, ev.seq = t, s.next()
 	if t == s.now {
-		s.due.Push(ev)
+		s.due.push(ev)
 		return
 	}
 	s.heap.push(ev)
@@ -119,14 +117,14 @@ func (s *Sim) After(d time.Duration, ev Event) { s.At(s.now.Add(d), ev) }
 // Soon schedules ev for now, behind everything that is due already.
 func (s *Sim) Soon(ev Event) {
 	ev.At, ev.seq = s.now, s.next()
-	s.due.Push(ev)
+	s.due.push(ev)
 }
 
 // Continue schedules ev as the rest of the event in hand: it runs next, before anything else that is due. Several
 // continuations run in the order in which they were asked for.
 func (s *Sim) Continue(ev Event) {
 	ev.At = s.now
-	s.rest.Push(ev)
+	s.rest.push(ev)
 }
 
 // Answer gives the answer b as a continuation: who asked goes on at once, in the same event.
@@ -264,38 +262,31 @@ func (s *Sim) Run(end Time) {
 // long work.
 func (s *Sim) RunSome(end Time, n int) bool {
 	s.stopped = false
+	var ev Event
 	for ; n > 0; n-- {
-		if !s.step(end) {
-			if end != Forever && !s.stopped {
+		if s.stopped {
+			return true
+		}
+		if !s.take(&ev, end) {
+			if end != Forever {
 				s.now = max(s.now, end)
 			}
 			return true
 		}
-	}
-	return false
-}
-
-// step handles one event with its continuations, and reports whether there was one.
-func (s *Sim) step(end Time) bool {
-	if s.stopped {
-		return false
-	}
-	var ev Event
-	if !s.take(&ev, end) {
-		return false
-	}
-	s.now = ev.At
-	s.fired++
-	s.actors[ev.To].Handle(ev)
-	for s.rest.Len() > 0 {
-		ev = s.rest.Pop()
+		s.now = ev.At
 		s.fired++
 		s.actors[ev.To].Handle(ev)
+		for !s.rest.empty() {
+			s.fired++
+			ev = *s.rest.front()
+			s.rest.drop()
+			s.actors[ev.To].Handle(ev)
+		}
+		if s.Check != nil {
+			s.Check()
+		}
 	}
-	if s.Check != nil {
-		s.Check()
-	}
-	return true
+	return false
 }
 
 // take removes the next event that was not cancelled.
@@ -319,8 +310,8 @@ func (s *Sim) take(ev *Event, end Time) bool {
 func (s *Sim) earliest(ev *Event, end Time) bool {
 	const fromHeap, fromDue, fromLane = 0, 1, 2
 	best, from := s.heap.min(), fromHeap
-	if s.due.Len() > 0 {
-		if e := s.due.Front(); best == nil || e.before(best) {
+	if !s.due.empty() {
+		if e := s.due.front(); best == nil || e.before(best) {
 			best, from = e, fromDue
 		}
 	}
@@ -337,7 +328,7 @@ func (s *Sim) earliest(ev *Event, end Time) bool {
 	case fromHeap:
 		s.heap.drop()
 	case fromDue:
-		s.due.Drop()
+		s.due.drop()
 	case fromLane:
 		l := &s.lanes[s.first]
 		l.ring.Drop()

@@ -1,21 +1,42 @@
 package run
 
 import (
+	"context"
+	"os"
 	"testing"
 	"time"
+
+	"poolwise/scenarios"
 )
 
-func BenchmarkBare(b *testing.B) {
-	for b.Loop() {
-		t0 := time.Now()
-		r := bareMMc(1, 1_000_000, 8, 781250, 5e6, 0)
-		t1 := time.Now()
-		r3 := bareMMc(1, 1_000_000, 8, 781250, 5e6, time.Second)
-		r5 := bareMMc(1, 1_000_000, 8, 781250, 5e6, 5*time.Millisecond)
-		t2 := time.Now()
-		r2 := bareClosed(1_000_000, 100, 8, 4, 5*time.Millisecond)
-		t3 := time.Now()
-		b.Log(t1.Sub(t0), t2.Sub(t1)/2, t3.Sub(t2))
-		b.Log(float64(r.waited)/float64(r.served), r.waits.ValueAtQuantile(99), r3.left, float64(r5.left)/1e6, float64(r5.waited)/float64(r5.served), float64(r2.served)/float64(r2.end)*1e9)
+func BenchmarkX(b *testing.B) {
+	for _, f := range []string{"m1", "m2", "m3"} {
+		src, _ := os.ReadFile("/tmp/pw/" + f + ".yaml")
+		base, cells, err := scenarios.Load(f, src, scenarios.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(f, func(b *testing.B) {
+			for b.Loop() {
+				var tb time.Duration
+				t0 := time.Now()
+				switch f {
+				case "m1":
+					bareMMc(1, 1_000_000, 8, 781250, 5e6, 0)
+				case "m2":
+					bareClosed(1_000_000, 100, 8, 4, 5*time.Millisecond)
+				case "m3":
+					bareMMc(1, 1_000_000, 8, 781250, 5e6, time.Second)
+				}
+				tb = time.Since(t0)
+				t0 = time.Now()
+				r, err := Run(context.Background(), base, cells, Options{Workers: 1})
+				d := time.Since(t0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Logf("%v bare %v ratio %.2f: wait %v ok %d", d, tb, float64(d)/float64(tb), r.Cells[0].Wait.Mean.Value, r.Cells[0].Requests.OK)
+			}
+		})
 	}
 }

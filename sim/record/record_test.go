@@ -367,3 +367,24 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestRecorderMissesNothingThatItDoesNotWant: a run without the unwanted facts measures the same.
+func TestRecorderMissesNothingThatItDoesNotWant(t *testing.T) {
+	r := NewRecorder(1, 0)
+	if !Wants(Sinks{r, NewTrace(new(strings.Builder), false, nil)}, QueryEnded) || Wants(Sinks{r}, QueryEnded) || !Wants(r, RequestEnded) {
+		t.Error("a trace wants everything, a recorder only what it measures")
+	}
+	all, few := NewRecorder(1, 0), NewRecorder(1, 0)
+	for k := range numFactKinds {
+		f := Fact{At: sim.Time(k), Kind: k, Took: 1, To: Idle, Conn: 1, Outcome: OK}
+		all.Note(f)
+		if few.Wants(k) {
+			few.Note(f)
+		}
+	}
+	a, b := Merge(nil, nil, []*Run{all.Finish(100, 0, 0)}), Merge(nil, nil, []*Run{few.Finish(100, 0, 0)})
+	a.Curves, b.Curves = Curves{}, Curves{}
+	if d := cmp.Diff(a, b); d != "" {
+		t.Errorf("(-all +wanted):\n%s", d)
+	}
+}

@@ -65,6 +65,15 @@ func (r *Recorder) sum() *part {
 	return &r.total
 }
 
+// Wants reports whether facts of a kind change what is measured.
+func (r *Recorder) Wants(k FactKind) bool {
+	switch k {
+	case AcquireBegan, ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, HookBegan:
+		return false
+	}
+	return true
+}
+
 // Note implements Sink.
 func (r *Recorder) Note(f Fact) {
 	if f.At >= r.next {
