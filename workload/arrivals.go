@@ -50,6 +50,7 @@ func newSource(a *Arrivals, stream func(purpose string) sim.Stream) source {
 type stretch struct {
 	length  time.Duration
 	from    float64 // rate at its beginning, arrivals a second
+	gap     float64 // its inverse: nanoseconds from one arrival to the next
 	slope   float64 // change of the rate a second
 	mass    float64
 	spacing Spacing
@@ -57,7 +58,7 @@ type stretch struct {
 
 func newStretch(length time.Duration, from, to dist.Rate, spacing Spacing) stretch {
 	a, b, seconds := from.PerSecond(), to.PerSecond(), float64(length)/1e9
-	s := stretch{length: length, from: a, mass: float64((a + b) / 2 * seconds), spacing: spacing}
+	s := stretch{length: length, from: a, gap: 1e9 / a, mass: float64((a + b) / 2 * seconds), spacing: spacing}
 	if a != b {
 		s.slope = (b - a) / seconds
 	}
@@ -65,7 +66,8 @@ func newStretch(length time.Duration, from, to dist.Rate, spacing Spacing) stret
 }
 
 func endless(rate dist.Rate, spacing Spacing) stretch {
-	return stretch{length: dist.Max, from: rate.PerSecond(), mass: math.Inf(1), spacing: spacing}
+	r := rate.PerSecond()
+	return stretch{length: dist.Max, from: r, gap: 1e9 / r, mass: math.Inf(1), spacing: spacing}
 }
 
 func (p *Phase) stretch() stretch {
@@ -83,7 +85,7 @@ func (s *stretch) after(mass float64) time.Duration {
 	nanos := 0.0
 	switch {
 	case s.slope == 0:
-		nanos = mass * 1e9 / s.from
+		nanos = float64(mass * s.gap)
 	case mass > 0: // the root of from*t + slope*t*t/2 = mass, in the form in which nothing cancels
 		root := float64(s.from*s.from) + float64(2*s.slope*mass)
 		nanos = 2e9 * mass / (s.from + math.Sqrt(max(root, 0)))
@@ -149,15 +151,16 @@ func (f *flow) begin() bool {
 
 // states is the chain of a modulated process.
 type states struct {
-	rates []dist.Rate
-	stays []sim.Sampler
-	draws sim.Stream // 0: the first state; n: the n-th stay
-	n     int64
-	i     int
+	rates  []dist.Rate
+	stays  []sim.Sampler
+	stream sim.Stream // 0: the first state; n: the n-th stay
+	draws  sim.Rand   // of the present one
+	n      int64
+	i      int
 }
 
-func newStates(m *Modulated, draws sim.Stream) *states {
-	s := &states{draws: draws}
+func newStates(m *Modulated, stream sim.Stream) *states {
+	s := &states{stream: stream}
 	sum := 0.0
 	for _, st := range m.States {
 		s.rates = append(s.rates, st.Rate)
@@ -165,8 +168,8 @@ func newStates(m *Modulated, draws sim.Stream) *states {
 		sum += float64(st.MeanStay)
 	}
 	if m.Stationary { // what is left of a stay is as long as a whole one: an exponential time has no memory
-		r := draws.At(0)
-		u := float64(r.Unit() * sum)
+		s.draws = stream.At(0)
+		u := float64(s.draws.Unit() * sum)
 		for s.i < len(m.States)-1 && u >= float64(m.States[s.i].MeanStay) {
 			u -= float64(m.States[s.i].MeanStay)
 			s.i++
@@ -177,9 +180,9 @@ func newStates(m *Modulated, draws sim.Stream) *states {
 
 func (s *states) next() stretch {
 	s.n++
-	r := s.draws.At(s.n)
+	s.draws = s.stream.At(s.n)
 	rate := s.rates[s.i]
-	st := newStretch(s.stays[s.i].Sample(&r), rate, rate, PoissonSpacing)
+	st := newStretch(s.stays[s.i].Sample(&s.draws), rate, rate, PoissonSpacing)
 	s.i = (s.i + 1) % len(s.rates)
 	return st
 }

@@ -36,7 +36,8 @@ type Driver struct {
 	program
 	retries    *retries // nil for none
 	streams    streams
-	firstQuery int64 // number of the first query of request 0
+	draws      sim.Rand // of what is being drawn; a local variable would go to the heap
+	firstQuery int64    // number of the first query of request 0
 
 	slots []slot
 	free  []int32
@@ -156,8 +157,8 @@ func (d *Driver) Start() {
 		d.schedule()
 	case d.clients > 0:
 		for n := range d.clients {
-			r := d.streams.stagger.At(n)
-			d.stagger.send(d.env.Sim, &r, d.turn(n))
+			d.draws = d.streams.stagger.At(n)
+			d.stagger.send(d.env.Sim, &d.draws, d.turn(n))
 		}
 	default:
 		for i := range d.script {
@@ -259,8 +260,8 @@ func (d *Driver) turnAfter(n int64) {
 		d.turning = next
 		return
 	}
-	r := d.streams.think.At(n)
-	d.think.send(d.env.Sim, &r, d.turn(next))
+	d.draws = d.streams.think.At(n)
+	d.think.send(d.env.Sim, &d.draws, d.turn(next))
 }
 
 // checkDone tells when there is nothing left to do.

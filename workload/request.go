@@ -155,8 +155,8 @@ func (d *Driver) query(i int32, st *step) {
 	session := d.env.Pool.Session(d.conns[int(i)*d.depth+int(s.held)-1])
 	if session == server.NoSession {
 		s.state = calling
-		r := d.streams.query.At(n)
-		s.timer = d.sleep(&st.wait, &r, sim.Event{To: d.id, Kind: called, A: i})
+		d.draws = d.streams.query.At(n)
+		s.timer = d.sleep(&st.wait, &d.draws, sim.Event{To: d.id, Kind: called, A: i})
 		return
 	}
 	s.state = querying
@@ -218,8 +218,8 @@ func (d *Driver) returned(i, b int32) {
 // limitPatience lets the caller give up after a while, unless it will do so earlier anyway.
 func (d *Driver) limitPatience(i int32, st *step) {
 	s := &d.slots[i]
-	r := d.streams.patience.At(s.number*maxAttempts + int64(s.attempt))
-	until := d.env.Sim.Now().Add(st.wait.sample(&r))
+	d.draws = d.streams.patience.At(s.number*maxAttempts + int64(s.attempt))
+	until := d.env.Sim.Now().Add(st.wait.sample(&d.draws))
 	if s.patience != (sim.Timer{}) {
 		if s.patient <= until {
 			return
@@ -263,8 +263,8 @@ func (d *Driver) fail(i int32, o record.Outcome, how pool.End) {
 	now := d.env.Sim.Now()
 	d.env.Sink.Note(record.Fact{At: now, Kind: record.RequestRetry, Pool: d.env.Index, Request: s.number, Outcome: o, Took: now.Sub(s.arrived)})
 	s.state = pausing
-	r := d.streams.retry.At(s.number*maxAttempts + int64(s.attempt))
-	s.timer = d.env.Sim.ArmAt(now.Add(d.retries.pause(s.attempt, &r)), sim.Event{To: d.id, Kind: paused, A: i})
+	d.draws = d.streams.retry.At(s.number*maxAttempts + int64(s.attempt))
+	s.timer = d.env.Sim.ArmAt(now.Add(d.retries.pause(s.attempt, &d.draws)), sim.Event{To: d.id, Kind: paused, A: i})
 	s.attempt++
 }
 

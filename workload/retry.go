@@ -32,7 +32,7 @@ func newRetries(o *Retry) *retries {
 	}
 	if o.On == nil {
 		for o := range record.NumOutcomes {
-			r.on[o] = !final[o]
+			r.on[o] = mayRetry(o)
 		}
 	}
 	return r

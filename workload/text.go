@@ -71,10 +71,10 @@ func (j *Jitter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// final are the outcomes after which no attempt follows, and those that no request ends with.
-var final = [record.NumOutcomes]bool{
-	record.OK: true, record.Cancelled: true, record.RequestTimeout: true,
-	record.ClosedGracefully: true, record.ClosedHard: true, record.Dropped: true, record.Killed: true,
+// mayRetry reports whether another attempt can follow a failure: it must be one of a request's own, and not the end of its time
+// or of its caller's patience.
+func mayRetry(o record.Outcome) bool {
+	return o > record.OK && o <= record.Rejected && o != record.Cancelled && o != record.RequestTimeout
 }
 
 // String returns the name of the outcome.
@@ -83,13 +83,13 @@ func (f Failure) String() string { return record.Outcome(f).String() }
 // UnmarshalText reads the name of an outcome.
 func (f *Failure) UnmarshalText(text []byte) error {
 	o, ok := record.OutcomeNamed(string(text))
-	if ok && !final[o] {
+	if ok && mayRetry(o) {
 		*f = Failure(o)
 		return nil
 	}
 	var names []string
 	for o := range record.NumOutcomes {
-		if !final[o] {
+		if mayRetry(o) {
 			names = append(names, o.String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"poolwise/sim/dist"
+	"poolwise/sim/record"
 )
 
 // Bounds that keep a run within a machine's memory and every number within 64 bits.
@@ -260,7 +261,7 @@ func (r *Retry) validate(queries int, bad func(path, message string)) {
 		bad("on", "want at least one outcome; without on every failure is worth another attempt")
 	}
 	for i, f := range r.On {
-		if f >= Failure(len(final)) || final[f] {
+		if !mayRetry(record.Outcome(f)) {
 			bad(fmt.Sprintf("on[%d]", i), fmt.Sprintf("no attempt follows a request that ended %v", f))
 		}
 	}

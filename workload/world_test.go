@@ -101,6 +101,13 @@ type fakePool struct {
 	tickets []fakeTicket
 	conns   []fakeConn
 	waiting []int32
+	ends    []fakeEnd
+}
+
+// fakeEnd is a return.
+type fakeEnd struct {
+	request int64
+	how     pool.End
 }
 
 type fakeTicket struct {
@@ -111,7 +118,10 @@ type fakeTicket struct {
 	timer   sim.Timer
 }
 
-type fakeConn struct{ lent, gone bool }
+type fakeConn struct {
+	lent, gone bool
+	request    int64
+}
 
 const (
 	fakeTimeout sim.Kind = iota // A: ticket
@@ -172,7 +182,7 @@ func (p *fakePool) lend(t int32) {
 		c = len(p.conns)
 		p.conns = append(p.conns, fakeConn{})
 	}
-	p.conns[c].lent = true
+	p.conns[c].lent, p.conns[c].request = true, q.r.Number
 	q.granted, q.conn = true, pool.Conn(c)
 	switch {
 	case p.grant > 0:
@@ -213,7 +223,7 @@ func (p *fakePool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 	if !p.conns[c].lent {
 		panic(fmt.Sprintf("connection %d returned without a loan", c))
 	}
-	if !p.bare && p.w.server.busy(server.Session(c)) && how != pool.Discard {
+	if !p.bare && p.w.server.busy(server.Session(c)) && how != pool.Discard && how != pool.Leak {
 		panic(fmt.Sprintf("connection %d returned during a query", c))
 	}
 	awaited := ""
@@ -221,6 +231,7 @@ func (p *fakePool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 		awaited = ", awaited"
 	}
 	p.w.sayf("  return %d: %s%s", c, endNames[how], awaited)
+	p.ends = append(p.ends, fakeEnd{p.conns[c].request, how})
 	p.conns[c].lent = false
 	b := int32(0)
 	if p.reject != nil && p.reject(c) {
