@@ -1,0 +1,181 @@
+package scenarios
+
+import (
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+
+	"poolwise/sim/record"
+)
+
+// Options say how a scenario file is read.
+type Options struct {
+	// Set overrides values, one after the other: PATH=VALUE, such as pool.max=16, workload.request[1].query=5ms or
+	// services.api.instances=3. A value is written as in the file.
+	Set []string
+	// Over replaces the sweep of the file, an axis each: PATH=VALUE,VALUE..., such as pool.max=2,4,8.
+	Over []string
+	// Open opens the files that the scenario names, whose names count from its own folder; nil if there are none to be had. The
+	// Open of an fs.FS will do.
+	Open func(name string) (fs.File, error)
+}
+
+// Cell is a scenario at one point of its sweep.
+type Cell struct {
+	Settings record.Settings
+	Scenario *Scenario // complete, without a sweep
+}
+
+// Decode reads a scenario file, whose name is for messages. The error is Errors: every mistake there is, those of all points of
+// the sweep included.
+func Decode(file string, src []byte, o Options) (*Scenario, error) {
+	s, _, err := Load(file, src, o)
+	return s, err
+}
+
+// Expand reads a scenario file and returns the cells of its sweep, in order, the first axis slowest; one cell without settings
+// if there is no sweep. The error is as that of Decode.
+func Expand(file string, src []byte, o Options) ([]Cell, error) {
+	_, cells, err := Load(file, src, o)
+	return cells, err
+}
+
+// Load does what Decode and Expand do.
+func Load(file string, src []byte, o Options) (*Scenario, []Cell, error) {
+	l := loader{file: file, files: newFiles(o.Open)}
+	s, cells := l.load(src, o)
+	if err := l.errs.err(); err != nil {
+		return nil, nil, err
+	}
+	return s, cells, nil
+}
+
+// loader reads one file.
+type loader struct {
+	file  string
+	files *files
+	errs  Errors
+}
+
+func (l *loader) bad(at place, field, format string, args ...any) {
+	l.errs = append(l.errs, at.error(l.file, field, fmt.Sprintf(format, args...)))
+}
+
+func (l *loader) load(src []byte, o Options) (*Scenario, []Cell) {
+	root, errs := parse(l.file, src, place{})
+	l.errs = append(l.errs, errs...)
+	switch {
+	case root == nil && errs != nil:
+		return nil, nil
+	case root == nil || root.kind == null:
+		l.bad(place{line: 1, col: 1}, "", "there is no scenario in it: want keys such as name, until, server, pool and workload")
+		return nil, nil
+	case root.kind != mapping:
+		l.bad(root.place, "", "want a mapping with keys such as name, until, server, pool and workload, have %s", root.have())
+		return nil, nil
+	}
+	root, set := l.override(root, o.Set)
+	sweep := root.get("sweep")
+	if o.Over != nil {
+		sweep = l.over(o.Over, len(o.Set))
+	}
+	root = root.without("sweep")
+
+	base, errs := l.decode(root)
+	l.errs = append(l.errs, errs...)
+	if sweep == nil {
+		return base, []Cell{{Settings: record.Settings{}, Scenario: base}}
+	}
+	axes := l.axes(sweep, set)
+	base.Sweep = plain(axes)
+	return base, l.expand(root, sweep, axes, errs)
+}
+
+// override applies overrides and returns the tree that they make and the paths that they set.
+func (l *loader) override(root *node, sets []string) (*node, []override) {
+	var all []override
+	for i, text := range sets {
+		path, value, ok := strings.Cut(text, "=")
+		at := place{from: "--set " + path, order: i + 1}
+		if !ok || path == "" {
+			l.bad(at, "", "want PATH=VALUE, such as pool.max=16")
+			continue
+		}
+		to, err := steps(path)
+		if err == nil && to[0].name == "sweep" && len(to) > 1 {
+			err = fmt.Errorf("want the whole sweep, such as sweep={pool.max: [2, 4]}, or --over")
+		}
+		if err != nil {
+			l.bad(at, "", "%v", err)
+			continue
+		}
+		v := l.value(value, at)
+		if v == nil {
+			continue
+		}
+		changed, err := root.set(to, v, at)
+		if err != nil {
+			l.bad(at, "", "%v", err)
+			continue
+		}
+		root = changed
+		all = append(all, override{at, path})
+	}
+	return root, all
+}
+
+type override struct {
+	place
+	path string
+}
+
+// value reads the value of an override, nil after a mistake.
+func (l *loader) value(text string, at place) *node {
+	v, errs := parse(l.file, []byte(text), at)
+	l.errs = append(l.errs, errs...)
+	if v == nil && errs == nil {
+		l.bad(at, "", "want a value after =")
+	}
+	if errs != nil {
+		return nil
+	}
+	return v
+}
+
+// over reads the axes of a sweep given as PATH=VALUE,VALUE...; sets is how many overrides came before.
+func (l *loader) over(axes []string, sets int) *node {
+	sweep := &node{kind: mapping, place: place{from: "--over", order: sets + 1}}
+	for i, text := range axes {
+		path, values, ok := strings.Cut(text, "=")
+		at := place{from: "--over " + path, order: sets + i + 1}
+		if !ok || path == "" {
+			l.bad(at, "", "want PATH=VALUE,VALUE..., such as pool.max=2,4,8")
+			continue
+		}
+		if sweep.get(path) != nil {
+			l.bad(at, "", "this path is there twice")
+			continue
+		}
+		if v := l.value("["+values+"]", at); v != nil {
+			sweep.keys = append(sweep.keys, entry{at, path, v})
+		}
+	}
+	return sweep.measured()
+}
+
+// decode decodes and validates a tree.
+func (l *loader) decode(root *node) (*Scenario, Errors) {
+	d := &decoder{file: l.file, files: l.files}
+	s := &Scenario{}
+	d.fresh(root, reflect.ValueOf(s).Elem(), "")
+	if s.Estimate == Steady && root.get("warmup") == nil {
+		s.Warmup = Warmup{Auto: true}
+	}
+	s.Validate(func(path, message string) {
+		if !d.follows(path, message) {
+			d.errs = append(d.errs, root.find(path).error(l.file, path, message))
+		}
+	})
+	return s, d.errs
+}

@@ -1,0 +1,142 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// step is one part of a path: a key, the name of an item of a list, or the number of an item.
+type step struct {
+	name  string
+	index int // if name is empty
+}
+
+// steps splits a path such as services.api.workload.request[1].query.
+func steps(path string) ([]step, error) {
+	var all []step
+	for part := range strings.SplitSeq(path, ".") {
+		name, rest, _ := strings.Cut(part, "[")
+		if name == "" && (len(all) == 0 || rest == "") {
+			return nil, fmt.Errorf("%q is no path, such as pool.max or workload.request[1].query", short(path))
+		}
+		if name != "" {
+			all = append(all, step{name: name})
+		}
+		for rest != "" {
+			number, after, ok := strings.Cut(rest, "]")
+			i, err := strconv.Atoi(number)
+			if !ok || err != nil || i < 0 || after != "" && after[0] != '[' {
+				return nil, fmt.Errorf("%q is no path, such as pool.max or workload.request[1].query", short(path))
+			}
+			all = append(all, step{index: i})
+			rest = strings.TrimPrefix(after, "[")
+		}
+	}
+	if len(all) > maxDepth {
+		return nil, fmt.Errorf("%q is too long a path", short(path))
+	}
+	return all, nil
+}
+
+// set returns the tree root with the value at path replaced. Mappings are made where there are none, also in the place of a
+// scalar, which is the short form of a mapping; keys that were not there are at the place at. Nothing is changed in place: what
+// the two trees have in common they share.
+func (n *node) set(path []step, value *node, at place) (*node, error) {
+	if len(path) == 0 {
+		return value, nil
+	}
+	s := path[0]
+	if n != nil && n.kind == list {
+		i, err := n.item(s)
+		if err != nil {
+			return nil, err
+		}
+		item, err := n.items[i].set(path[1:], value, at)
+		if err != nil {
+			return nil, err
+		}
+		c := *n
+		c.items = slices.Clone(n.items)
+		c.items[i] = item
+		return c.measured(), nil
+	}
+	if s.name == "" {
+		return nil, fmt.Errorf("there is no list to take item [%d] of", s.index)
+	}
+	c := &node{place: at, kind: mapping}
+	if n != nil && n.kind == mapping {
+		*c = *n
+	}
+	old := n.get(s.name)
+	v, err := old.set(path[1:], value, at)
+	if err != nil {
+		return nil, err
+	}
+	c.keys = slices.Clone(c.keys)
+	if old == nil {
+		c.keys = append(c.keys, entry{at, s.name, v})
+	}
+	for i := range c.keys {
+		if c.keys[i].name == s.name {
+			c.keys[i].value = v
+		}
+	}
+	return c.measured(), nil
+}
+
+// item returns the index of the item of a list that a step leads to.
+func (n *node) item(s step) (int, error) {
+	if s.name == "" {
+		if s.index >= len(n.items) {
+			return 0, fmt.Errorf("there is no item [%d]; the list has %d", s.index, len(n.items))
+		}
+		return s.index, nil
+	}
+	var names []string
+	for i, item := range n.items {
+		for _, key := range []string{"name", "id"} {
+			if v := item.get(key); v != nil && v.kind == scalar {
+				if v.text == s.name {
+					return i, nil
+				}
+				names = append(names, v.text)
+			}
+		}
+	}
+	switch {
+	case len(n.items) == 0:
+		return 0, fmt.Errorf("there is no item %q; the list is empty", s.name)
+	case len(names) == 0:
+		return 0, fmt.Errorf("the list has no item called %q; its items are [0] to [%d]", s.name, len(n.items)-1)
+	}
+	return 0, fmt.Errorf("the list has no item called %q; it has %s", s.name, listed(names, "and"))
+}
+
+// find returns the place of the value at path, or else that of the key nearest around it.
+func (n *node) find(path string) place {
+	all, err := steps(path)
+	if err != nil {
+		return n.place
+	}
+	at := n.place // of the key of n, once there is one
+	for _, s := range all {
+		switch {
+		case n.kind == mapping && s.name != "":
+			i := slices.IndexFunc(n.keys, func(e entry) bool { return e.name == s.name })
+			if i < 0 {
+				return at
+			}
+			n, at = n.keys[i].value, n.keys[i].place
+		case n.kind == list && s.name == "" && s.index < len(n.items):
+			n = n.items[s.index]
+			at = n.place
+		case n.kind == scalar: // the short form of what is missing
+			return n.place
+		default:
+			return at
+		}
+	}
+	return n.place
+}

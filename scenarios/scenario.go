@@ -1,0 +1,282 @@
+// Package scenarios has the scenario: what is simulated, as plain data. It reads scenario files (YAML), checks them, applies
+// overrides, expands sweeps into cells, describes the format as JSON Schema, and holds the built-in scenarios.
+//
+// Every mistake is an *Error with its place, and all mistakes are reported at once (see Errors). Nothing is guessed: an unknown
+// key, a wrong unit, a value out of range or a contradiction is a mistake. Durations have a unit (20ms, 1m30s), rates a time
+// (200/s), probabilities may be percentages (10%); counts are bare numbers.
+//
+// # Sweeps
+//
+// A sweep runs a scenario at several settings. It is a mapping of axes; several make a grid, whose first axis varies slowest.
+// An axis is the path of a value with a list of values, or a name with labelled points each of which sets several values:
+//
+//	sweep:
+//	  server.cores: [2, 4]
+//	  strategy:
+//	    no pool:    {pool: none}
+//	    small pool: {pool.max: 4, pool.acquire_timeout: 1s}
+//
+// Each point of the grid is a scenario of its own, checked before anything runs; and so is the file without its sweep.
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"poolwise/pool/models"
+	"poolwise/sim/dist"
+	"poolwise/sim/record"
+	"poolwise/sim/server"
+	"poolwise/workload"
+)
+
+// Scenario is a scenario. It is read-only once decoded: the cells of a sweep may share parts.
+type Scenario struct {
+	Name         string            `yaml:"name" doc:"text; what the reports call the scenario"`
+	About        string            `yaml:"about" doc:"text; what the scenario is about"`
+	Source       string            `yaml:"source" doc:"text; where its numbers come from"`
+	Estimate     Estimate          `yaml:"estimate" doc:"terminating or steady, default terminating; terminating measures all of a run with an end of its own, steady the long run, without the warm-up"`
+	Seed         uint64            `yaml:"seed" doc:"number, default 1; of all randomness: the same seed gives the same result"`
+	Until        Until             `yaml:"until" doc:"drained, or a duration; the run ends when the last request has ended and nothing is left to do, or at that time; needed"`
+	Warmup       Warmup            `yaml:"warmup" doc:"auto, none or a duration, default auto if steady; what is left out at the beginning; auto finds out"`
+	Server       server.Options    `yaml:"server" doc:"the database server; by default one without any limit that answers at once"`
+	Pool         *Pool             `yaml:"pool" doc:"the connection pool: its model and the options of that model"`
+	Workload     *workload.Options `yaml:"workload" doc:"who asks for connections, and what for"`
+	Services     []Service         `yaml:"services" doc:"several services on one server, each with a pool and a workload of its own; instead of pool and workload"`
+	Sweep        Sweep             `yaml:"sweep" doc:"settings to run the scenario at: a mapping of paths to lists of values, or of names to labelled settings of several values; several make a grid"`
+	Replications int               `yaml:"replications" doc:"count, 1 to 100000, default 1; runs of each setting, with the seeds seed, seed+1, ..."`
+	Checks       []Check           `yaml:"checks" doc:"what is expected of the result, such as p(99)<200ms or failed_rate<0.1%"`
+}
+
+func (s *Scenario) setDefaults() { s.Seed, s.Replications = 1, 1 }
+
+// Service is one of several programs on the server: a number of equal instances, each with a pool of its own.
+type Service struct {
+	Name       string            `yaml:"name" doc:"text; needed, and unlike those of the other services"`
+	Instances  int               `yaml:"instances" doc:"count, at least 1, default 1; how many, each with a pool and a workload as given here"`
+	StartAt    time.Duration     `yaml:"start_at" doc:"duration, default 0s; when the first instance starts"`
+	StartEvery time.Duration     `yaml:"start_every" doc:"duration, default 0s; from the start of one instance to that of the next"`
+	Role       string            `yaml:"role" doc:"text, by default the server's default role; name of one of the server's roles, whose limit counts"`
+	Pool       *Pool             `yaml:"pool" doc:"the connection pool of each instance: its model and the options of that model"`
+	Workload   *workload.Options `yaml:"workload" doc:"who asks for connections, and what for; of each instance"`
+}
+
+func (s *Service) setDefaults() { s.Instances = 1 }
+
+// All returns the services; pool and workload of the scenario itself are one without a name.
+func (s *Scenario) All() []Service {
+	if s.Pool == nil && s.Workload == nil {
+		return s.Services
+	}
+	return []Service{{Instances: 1, Pool: s.Pool, Workload: s.Workload}}
+}
+
+// Pool is a pool model and its options.
+type Pool struct {
+	Model   string // a name in models.Table
+	Options any    // as the model's Defaults returns them: a pointer to a struct
+}
+
+// Estimate says what a run estimates.
+type Estimate uint8
+
+// The estimates.
+const (
+	Terminating Estimate = iota // how a run with a beginning and an end goes
+	Steady                      // what goes on in the long run
+)
+
+var estimates = []string{"terminating", "steady"}
+
+// String returns the word for e.
+func (e Estimate) String() string { return estimates[e] }
+
+// UnmarshalText reads terminating or steady.
+func (e *Estimate) UnmarshalText(text []byte) error { return word(e, estimates, text) }
+
+// Until says when a run ends. The zero value is no answer.
+type Until struct {
+	Drained bool          // when nothing is left to do
+	Time    time.Duration // or at this time
+}
+
+// String returns u as it is written.
+func (u Until) String() string {
+	if u.Drained {
+		return "drained"
+	}
+	return u.Time.String()
+}
+
+// UnmarshalText reads drained or a duration.
+func (u *Until) UnmarshalText(text []byte) error {
+	*u = Until{Drained: string(text) == "drained"}
+	if u.Drained {
+		return nil
+	}
+	d, err := dist.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("want drained, or a duration with its unit, such as 30s, have %q", text)
+	}
+	if d == 0 {
+		return fmt.Errorf("want drained, or a duration above 0s, have %q", text)
+	}
+	u.Time = d
+	return nil
+}
+
+// Warmup says what is left out at the beginning of a run. The zero value is nothing.
+type Warmup struct {
+	Auto bool          // as long as the run itself shows is needed
+	Time time.Duration // or this long
+}
+
+// String returns w as it is written.
+func (w Warmup) String() string {
+	switch {
+	case w.Auto:
+		return "auto"
+	case w.Time == 0:
+		return "none"
+	}
+	return w.Time.String()
+}
+
+// UnmarshalText reads auto, none or a duration.
+func (w *Warmup) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "auto":
+		*w = Warmup{Auto: true}
+		return nil
+	case "none":
+		*w = Warmup{}
+		return nil
+	}
+	d, err := dist.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("want auto, none, or a duration with its unit, such as 30s, have %q", text)
+	}
+	*w = Warmup{Time: d}
+	return nil
+}
+
+// Check is one expectation. In a file it is the expression alone, or a mapping.
+type Check struct {
+	Expr  string `yaml:"expr" doc:"text, needed; a figure and its limit, such as p(99)<200ms"`
+	Level Level  `yaml:"level" doc:"error or warning, default error; what it means if the expectation is not met"`
+	Line  int    `yaml:"-"` // of the file, 0 if it is not in one
+}
+
+// Level says how bad a failed check is.
+type Level uint8
+
+// The levels.
+const (
+	ErrorLevel   Level = iota // the run has failed
+	WarningLevel              // somebody should look at it
+)
+
+var levels = []string{"error", "warning"}
+
+// String returns the word for l.
+func (l Level) String() string { return levels[l] }
+
+// UnmarshalText reads error or warning.
+func (l *Level) UnmarshalText(text []byte) error { return word(l, levels, text) }
+
+// word reads one of words into its number.
+func word[T ~uint8](to *T, words []string, text []byte) error {
+	for i, w := range words {
+		if w == string(text) {
+			*to = T(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s, have %q", listed(words, "or"), text)
+}
+
+// UnmarshalText reads a check that is only its expression.
+func (c *Check) UnmarshalText(text []byte) error {
+	*c = Check{Expr: string(text)}
+	return nil
+}
+
+// decode implements selfDecoder: the place of a mistake is that in the expression.
+func (c *Check) decode(d *decoder, n *node, path string) {
+	expr := n
+	switch n.kind {
+	case scalar:
+		c.Expr = n.text
+	case mapping:
+		d.fields(n, reflect.ValueOf(c).Elem(), path)
+		if expr = n.get("expr"); expr == nil {
+			return // Validate says so
+		}
+		path = join(path, "expr")
+	default:
+		d.bad(n.place, path, `want a check such as "p(99)<200ms", or a mapping with expr and level, have %s`, n.have())
+		return
+	}
+	c.Line = expr.line
+	_, err := record.ParseCheck(c.Expr)
+	if err == nil || expr.kind != scalar {
+		return
+	}
+	at, msg, offset := expr.place, err.Error(), 0
+	if e, ok := err.(*record.CheckError); ok {
+		msg, offset = e.Msg, e.Offset
+	}
+	if at.line > 0 {
+		at.col += offset
+		if expr.quoted {
+			at.col++
+		}
+	}
+	d.bad(at, path, "%s", clip(msg))
+}
+
+// decode implements selfDecoder: a model, and the options of that model.
+func (p *Pool) decode(d *decoder, n *node, path string) {
+	model := n
+	if n.kind == mapping {
+		if model = n.get("model"); model == nil {
+			d.bad(n.place, path, "want a model: %s", listed(modelNames(), "or"))
+			return
+		}
+	}
+	switch model.kind {
+	case scalar:
+	case broken:
+		d.failed = append(d.failed, path)
+		return
+	default:
+		d.bad(n.place, path, "want a mapping with a model and its options, have %s", n.have())
+		return
+	}
+	m, ok := models.Named(model.text)
+	if !ok {
+		at := path
+		if n.kind == mapping {
+			at = join(path, "model")
+		}
+		msg := fmt.Sprintf("there is no model %q; there are %s", short(model.text), listed(modelNames(), "and"))
+		if meant, ok := nearest(model.text, modelNames()); ok {
+			msg = fmt.Sprintf("there is no model %q, did you mean %s?", short(model.text), meant)
+		}
+		d.bad(model.place, at, "%s", msg)
+		return
+	}
+	p.Model, p.Options = m.Name, m.Defaults()
+	if n.kind == mapping {
+		d.fields(n, reflect.ValueOf(p.Options).Elem(), path, "model")
+	}
+}
+
+func modelNames() []string {
+	var all []string
+	for _, m := range models.Table {
+		all = append(all, m.Name)
+	}
+	return all
+}

@@ -1,0 +1,262 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"poolwise/sim/record"
+)
+
+// The limits of a sweep.
+const (
+	maxCells = 10000
+	maxWork  = 20_000_000 // values of all cells together
+)
+
+// Sweep is the axes of a grid, the slowest first.
+type Sweep []Axis
+
+// Axis is one dimension of a sweep. Its name is the path of the value that it sets; that of an axis whose points set several
+// values is free.
+type Axis struct {
+	Name   string
+	Points []Point
+}
+
+// Point is one setting of an axis.
+type Point struct {
+	Label string          // what reports call it: the value itself if it is only one
+	Set   record.Settings // paths and values, as they would be written
+}
+
+// axis is an Axis with its trees.
+type axis struct {
+	entry
+	points []point
+}
+
+type point struct {
+	place
+	label string
+	set   []setting
+}
+
+type setting struct {
+	place
+	path  string
+	steps []step
+	value *node
+}
+
+// fixed are the keys that cannot be swept: they are about all cells together.
+var fixed = map[string]bool{"name": true, "about": true, "source": true, "sweep": true, "checks": true}
+
+// axes reads a sweep. An axis whose path was overridden is dropped: the override is what counts.
+func (l *loader) axes(n *node, overrides []override) []axis {
+	if n.kind != mapping {
+		l.bad(n.place, "sweep", "want a mapping of paths to lists of values, such as {pool.max: [2, 4, 8]}, have %s", n.have())
+		return nil
+	}
+	var all []axis
+	for _, e := range n.keys {
+		at := join("sweep", e.name)
+		a := axis{entry: e}
+		switch v := e.value; {
+		case v.kind == list:
+			for _, value := range v.items {
+				if s, ok := l.setting(e.place, at, e.name, value); ok {
+					a.points = append(a.points, point{value.place, value.String(), []setting{s}})
+				}
+			}
+		case v.kind == mapping && isKey(e.name):
+			l.bad(v.place, at, "want a list of values, such as [a, b], have a mapping; labelled settings need a name that is no path")
+			continue
+		case v.kind == mapping:
+			for _, p := range v.keys {
+				a.points = append(a.points, l.point(join(at, p.name), p))
+			}
+		default:
+			l.bad(v.place, at, "want a list of values, or a mapping of labels to settings, have %s", v.have())
+			continue
+		}
+		if len(e.value.items)+len(e.value.keys) == 0 {
+			l.bad(e.value.place, at, "want at least one value")
+		}
+		seen := map[string]bool{}
+		for _, p := range a.points {
+			if seen[p.label] {
+				l.bad(p.place, at, "%s is there twice", p.label)
+			}
+			seen[p.label] = true
+		}
+		if !l.overridden(a, at, overrides) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// isKey reports whether a name of an axis can only be meant as a path.
+func isKey(name string) bool {
+	return strings.ContainsAny(name, ".[") || fieldsOf(reflect.TypeFor[Scenario]()).named(name) != nil
+}
+
+// point reads a labelled point.
+func (l *loader) point(at string, p entry) point {
+	pt := point{place: p.place, label: p.name}
+	if p.value.kind != mapping {
+		l.bad(p.value.place, at, "want a mapping of paths to values, such as {pool.max: 4}, have %s", p.value.have())
+		return pt
+	}
+	for _, e := range p.value.keys {
+		if s, ok := l.setting(e.place, at, e.name, e.value); ok {
+			pt.set = append(pt.set, s)
+		}
+	}
+	return pt
+}
+
+func (l *loader) setting(key place, at, path string, value *node) (setting, bool) {
+	to, err := steps(path)
+	if err == nil && fixed[to[0].name] {
+		err = fmt.Errorf("%s cannot be swept", to[0].name)
+	}
+	if err != nil {
+		l.bad(key, at, "%v", err)
+		return setting{}, false
+	}
+	return setting{key, path, to, value}, true
+}
+
+// overridden reports whether an override sets just what an axis sweeps. An override of a part of it is a mistake: one of the
+// two would be without effect.
+func (l *loader) overridden(a axis, at string, overrides []override) bool {
+	for _, o := range overrides {
+		for _, p := range a.points {
+			for _, s := range p.set {
+				_, in := below(s.path, o.path)
+				_, out := below(o.path, s.path)
+				switch {
+				case s.path == o.path && s.path == a.name:
+					return true
+				case in || out:
+					l.bad(o.place, "", "%s sets %s too; leave one of the two out, or give a sweep of your own with --over", at, s.path)
+					return false
+				}
+			}
+		}
+	}
+	return false
+}
+
+func plain(axes []axis) Sweep {
+	var all Sweep
+	for _, a := range axes {
+		x := Axis{Name: a.name}
+		for _, p := range a.points {
+			y := Point{Label: p.label, Set: record.Settings{}}
+			for _, s := range p.set {
+				y.Set = append(y.Set, record.Setting{Key: s.path, Value: s.value.String()})
+			}
+			x.Points = append(x.Points, y)
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// expand decodes every point of the grid. Mistakes that the file has without its sweep are known and not repeated.
+func (l *loader) expand(root, sweep *node, axes []axis, known Errors) []Cell {
+	if len(l.errs) > len(known) { // axes with mistakes
+		return nil
+	}
+	total := 1
+	for _, a := range axes {
+		total *= len(a.points)
+		if total > maxCells {
+			l.bad(sweep.place, "sweep", "it has more than %d cells; want fewer", maxCells)
+			return nil
+		}
+	}
+	if total*root.size > maxWork {
+		l.bad(sweep.place, "sweep", "%d cells of %d values each are too many; want fewer cells or a shorter file", total, root.size)
+		return nil
+	}
+	x := expansion{loader: l, places: map[place]bool{}, seen: map[Error]bool{}}
+	for _, e := range known {
+		x.seen[essence(e)] = true
+	}
+	x.placesOf(sweep)
+	x.cells(root, axes, record.Settings{})
+	return x.done
+}
+
+// expansion makes the cells of a sweep.
+type expansion struct {
+	*loader
+	places map[place]bool // of all that stands in the sweep
+	seen   map[Error]bool // mistakes reported already
+	done   []Cell
+}
+
+// essence is what makes a mistake another one.
+func essence(e *Error) Error {
+	return Error{Line: e.Line, Col: e.Col, From: e.From, Msg: e.Msg}
+}
+
+func (x *expansion) placesOf(n *node) {
+	x.places[n.place] = true
+	for _, i := range n.items {
+		x.placesOf(i)
+	}
+	for _, e := range n.keys {
+		x.places[e.place] = true
+		x.placesOf(e.value)
+	}
+}
+
+func (x *expansion) cells(root *node, axes []axis, settings record.Settings) {
+	if len(axes) == 0 {
+		x.cell(root, settings)
+		return
+	}
+	a := axes[0]
+next:
+	for _, p := range a.points {
+		changed := root
+		for _, s := range p.set {
+			var err error
+			if changed, err = changed.set(s.steps, s.value, s.place); err != nil {
+				x.report(s.place.error(x.file, s.path, err.Error()), settings)
+				continue next
+			}
+		}
+		x.cells(changed, axes[1:], append(settings[:len(settings):len(settings)], record.Setting{Key: a.name, Value: p.label}))
+	}
+}
+
+func (x *expansion) cell(root *node, settings record.Settings) {
+	s, errs := x.decode(root)
+	for _, e := range errs {
+		x.report(e, settings)
+	}
+	x.done = append(x.done, Cell{Settings: settings, Scenario: s})
+}
+
+// report notes a mistake of a cell once. It says which cell it is unless the mistake stands in the sweep.
+func (x *expansion) report(e *Error, settings record.Settings) {
+	key := essence(e)
+	if x.seen[key] {
+		return
+	}
+	x.seen[key] = true
+	if at := (place{e.Line, e.Col, e.From, e.order}); !x.places[at] && len(settings) > 0 {
+		var with []string
+		for _, s := range settings {
+			with = append(with, s.Key+" = "+s.Value)
+		}
+		e.Msg += " (with " + listed(with, "and") + ")"
+	}
+	x.errs = append(x.errs, e)
+}

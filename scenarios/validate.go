@@ -1,0 +1,144 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"poolwise/pool/models"
+	"poolwise/sim/record"
+)
+
+// The bounds of a scenario as a whole.
+const (
+	maxInstances    = 10000 // of all services together
+	maxReplications = 100000
+)
+
+// Validate reports every mistake in s: the dotted path of the value, and what is wrong and what would be right.
+func (s *Scenario) Validate(bad func(path, message string)) {
+	s.validateTimes(bad)
+	s.Server.Validate(under(bad, "server"))
+	single := s.Pool != nil || s.Workload != nil
+	switch {
+	case single && s.Services != nil:
+		bad("services", "want either services or one pool and workload, have both")
+	case single:
+		all := s.All()
+		all[0].validate(s, bad)
+	case len(s.Services) == 0:
+		bad("pool", "there is no pool: want pool and workload, or services; without a pool it is {model: none}")
+	}
+	s.validateServices(bad)
+	if s.Replications < 1 || s.Replications > maxReplications {
+		bad("replications", fmt.Sprintf("want 1 to %d, have %d", maxReplications, s.Replications))
+	}
+	for i, c := range s.Checks {
+		s.validateCheck(c, under(bad, fmt.Sprintf("checks[%d]", i)))
+	}
+}
+
+func (s *Scenario) validateTimes(bad func(path, message string)) {
+	switch {
+	case s.Until == Until{}:
+		bad("until", "want drained, for a run that ends by itself, or a duration such as 60s")
+	case s.Estimate == Steady && s.Until.Drained:
+		bad("until", "want a duration: a steady estimate is about the long run, and drained is about the end")
+	}
+	switch {
+	case s.Warmup == Warmup{}:
+	case s.Estimate == Terminating:
+		bad("warmup", "want estimate: steady beside it: a terminating estimate is about the whole run, its beginning included")
+	case s.Until.Time > 0 && s.Warmup.Time >= s.Until.Time:
+		bad("warmup", fmt.Sprintf("want less than until (%v), have %v", s.Until, s.Warmup))
+	}
+}
+
+func (s *Scenario) validateServices(bad func(path, message string)) {
+	instances := 0
+	first := map[string]int{}
+	for i := range s.Services {
+		v := &s.Services[i]
+		bad := under(bad, fmt.Sprintf("services[%d]", i))
+		if was, twice := first[v.Name]; v.Name == "" {
+			bad("name", "want a name")
+		} else if twice {
+			bad("name", fmt.Sprintf("services[%d] is called %q already", was, v.Name))
+		} else {
+			first[v.Name] = i
+		}
+		if v.Instances < 1 || v.Instances > maxInstances {
+			bad("instances", fmt.Sprintf("want 1 to %d, have %d", maxInstances, v.Instances))
+		} else if instances += v.Instances; instances > maxInstances {
+			bad("instances", fmt.Sprintf("want at most %d instances of all services together", maxInstances))
+		}
+		if v.StartAt < 0 {
+			bad("start_at", fmt.Sprintf("want a duration that is not negative, have %v", v.StartAt))
+		}
+		if v.StartEvery < 0 {
+			bad("start_every", fmt.Sprintf("want a duration that is not negative, have %v", v.StartEvery))
+		}
+		v.validate(s, bad)
+	}
+}
+
+// validate checks one service of s.
+func (v *Service) validate(s *Scenario, bad func(path, message string)) {
+	if v.Pool == nil {
+		bad("pool", "there is no pool: want a model and its options; without a pool it is {model: none}")
+	} else if m, ok := models.Named(v.Pool.Model); ok {
+		m.Validate(v.Pool.Options, under(bad, "pool"))
+	}
+	if v.Workload == nil {
+		bad("workload", "there is no workload: want clients, arrivals or a script, and a request")
+	} else {
+		v.Workload.Validate(under(bad, "workload"))
+		if s.Until.Drained && v.Workload.Endless() {
+			bad("workload", "it never ends, so until: drained is never reached: want repeat for clients, limit for arrivals, or a duration as until")
+		}
+	}
+	if _, ok := s.Server.Role(v.Role); !ok {
+		var names []string
+		for _, r := range s.Server.Roles {
+			names = append(names, r.Name)
+		}
+		if names == nil {
+			bad("role", fmt.Sprintf("the server has no roles, and so no %q", v.Role))
+		} else {
+			bad("role", fmt.Sprintf("the server has no role %q; it has %s", v.Role, listed(names, "and")))
+		}
+	}
+}
+
+func (s *Scenario) validateCheck(c Check, bad func(path, message string)) {
+	if c.Expr == "" {
+		bad("expr", "want a check such as p(99)<200ms")
+		return
+	}
+	e, err := record.ParseCheck(c.Expr)
+	if err != nil {
+		bad("", err.Error())
+		return
+	}
+	if e.Service() == "" {
+		return
+	}
+	var names []string
+	for _, v := range s.Services {
+		if v.Name == e.Service() {
+			return
+		}
+		if v.Name != "" && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	if names == nil {
+		bad("", "there is only one service here; leave out service="+e.Service())
+		return
+	}
+	bad("", fmt.Sprintf("there is no service %q; there are %s", e.Service(), listed(names, "and")))
+}
+
+// under returns a bad for what lies below path.
+func under(bad func(path, message string), path string) func(string, string) {
+	return func(p, message string) { bad(join(path, p), message) }
+}
