@@ -1,0 +1,54 @@
+package sqlx
+
+import (
+	"time"
+
+	"poolwise/sim"
+	"poolwise/sim/record"
+)
+
+// hook is a callback of the user with its randomness.
+type hook struct {
+	*Hook
+	takes  sim.Sampler
+	stream sim.Stream
+	calls  int // so far, over all connections
+}
+
+func newHook(o *Hook, seed uint64, purpose string) *hook {
+	if o == nil {
+		return nil
+	}
+	return &hook{Hook: o, takes: o.Takes.Sampler(), stream: sim.NewStream(seed, purpose)}
+}
+
+// call begins a call, and returns how long it takes and how it will end. The number keys its luck.
+func (h *hook) call(number int64) (time.Duration, HookResult) {
+	n := h.calls
+	h.calls++
+	luck := h.stream.At(number)
+	takes, u := h.takes.Sample(&luck), luck.Unit()
+	switch {
+	case n < len(h.Results):
+		return takes, h.Results[n]
+	case u < float64(h.FalseProbability):
+		return takes, HookFalse
+	case u < float64(h.FalseProbability+h.ErrorProbability):
+		return takes, HookError
+	}
+	return takes, HookOK
+}
+
+// runHook runs a hook on the connection in hand. It reports whether the hook is over at once, and how it ended is in t.hook.
+func (p *Pool) runHook(t *task, h *hook, number int64, s state) bool {
+	e := p.table.Entry(t.conn)
+	p.note(record.Fact{Kind: record.HookBegan, Conn: e.Number, Request: t.request, From: e.State()})
+	var takes time.Duration
+	takes, t.hook = h.call(number)
+	if takes <= 0 {
+		return true
+	}
+	t.state = s
+	p.arm(t, p.sim.Now().Add(takes))
+	return false
+}
