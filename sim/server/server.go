@@ -101,7 +101,7 @@ type operation struct {
 	caller  Caller
 	session Session // NoSession once a query is given up by Drop
 	conn    int32   // number of the session
-	gen     int32   // counts the waits that were cut short, so that the continuation of one of them is known as stale
+	gen     int32   // counts the operations of this name: a wait of 0, which cannot be cancelled, may outlive its own
 	phase   int32   // the next one of query
 	reply   sim.Reply
 	query   *Query // also of a connect: its login
@@ -214,23 +214,23 @@ func (s *Server) sleep(o Op, p *operation, st stage, l *latency) {
 	s.sleepFor(o, p, st, l.withOverhead(l.sample(&p.rand)))
 }
 
-// sleepFor lets the operation wait for d.
+// sleepFor lets the operation wait for d; beyond the end of time it waits for ever.
 func (s *Server) sleepFor(o Op, p *operation, st stage, d time.Duration) {
 	p.stage = st
 	p.due = s.sim.Now().Add(d)
 	ev := sim.Event{To: s.id, Kind: slept, A: int32(o), B: p.gen}
-	if d == 0 {
+	switch {
+	case d == 0:
 		s.sim.Continue(ev)
-		return
+	case p.due < sim.Forever:
+		p.timer = s.sim.ArmAt(p.due, ev)
 	}
-	p.timer = s.sim.ArmAt(p.due, ev)
 }
 
 // wake cuts the present wait of an operation short.
 func (s *Server) wake(p *operation) {
 	s.sim.Cancel(p.timer)
 	p.timer = sim.Timer{}
-	p.gen++
 }
 
 // slept goes on with an operation whose wait is over.
@@ -426,10 +426,6 @@ func (s *Server) heldBack(o Op, p *operation) bool {
 
 // holdUntil lets an operation wait until t.
 func (s *Server) holdUntil(o Op, p *operation, st stage, t sim.Time) {
-	if t == sim.Forever {
-		p.stage, p.due = stuck, t
-		return
-	}
 	s.sleepFor(o, p, st, t.Sub(s.sim.Now()))
 }
 

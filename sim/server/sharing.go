@@ -13,8 +13,9 @@ import (
 // A phase is done when virtual time has gone on by its work; so the order in which phases end is known when they begin, a
 // heap keeps it, and one timer, for the head of the heap, is pending.
 //
-// Virtual time is a fixed-point number of nanoseconds with 64 binary places, rounded down at each change of the rate. An end
-// falls on the next whole nanosecond of the clock.
+// Virtual time is a fixed-point number of nanoseconds with 64 binary places, rounded down at each change of the rate. A phase
+// that lacks less than 2^-32 ns is done, so that the rounding moves no end, and an end falls on the next whole nanosecond of the
+// clock.
 type sharing struct {
 	srv       *Server
 	used      bool // otherwise only active counts
@@ -141,24 +142,42 @@ func (h *sharing) advance() {
 	h.now.hi += whole + carry
 }
 
-// until returns how long it takes from now until virtual time has reached v, rounded up.
-func (h *sharing) until(v vtime) time.Duration {
+// tolerance is what a phase that is done may lack, in 2^-64 ns.
+const tolerance = 1 << 32
+
+// lacks returns how much virtual time lacks to v, 0 if it has reached it.
+func (h *sharing) lacks(v vtime) vtime {
 	lo, borrow := bits.Sub64(v.lo, h.now.lo, 0)
 	hi, borrow := bits.Sub64(v.hi, h.now.hi, borrow)
 	if borrow != 0 {
+		return vtime{}
+	}
+	return vtime{hi, lo}
+}
+
+// done reports whether virtual time has reached v.
+func (h *sharing) done(v vtime) bool {
+	d := h.lacks(v)
+	return d.hi == 0 && d.lo < tolerance
+}
+
+// until returns the whole nanoseconds after which virtual time has reached v, rounded up: half of the tolerance is left out of
+// the sum, the other half is for the rounding of virtual time until then.
+func (h *sharing) until(v vtime) time.Duration {
+	if h.done(v) {
 		return 0
 	}
+	d := h.lacks(v)
+	lo, borrow := bits.Sub64(d.lo, tolerance/2, 0)
+	hi := d.hi - borrow
 	num, den := h.rate()
 	carry, fraction := bits.Mul64(lo, den)
-	top, whole := bits.Mul64(hi, den)
-	whole, c := bits.Add64(whole, carry, 0)
+	top, whole := bits.Mul64(hi, den) // d * den has 192 bits: top, whole, fraction
 	if fraction > 0 {
-		var d uint64
-		whole, d = bits.Add64(whole, 1, 0)
-		c += d
+		carry++ // at most den
 	}
-	top += c
-	if top >= num {
+	whole, carry = bits.Add64(whole, carry, 0)
+	if top += carry; top >= num {
 		return math.MaxInt64
 	}
 	t, rest := bits.Div64(top, whole, num)
@@ -194,7 +213,7 @@ func (h *sharing) due() {
 	h.timer = sim.Timer{}
 	h.advance()
 	h.calm = true
-	for len(h.heap) > 0 && !h.now.before(h.heap[0].end) {
+	for len(h.heap) > 0 && h.done(h.heap[0].end) {
 		o := h.heap[0].op
 		h.take(0)
 		h.srv.ops[o].stage = running // done: it waits for nothing
@@ -203,8 +222,6 @@ func (h *sharing) due() {
 	h.calm = false
 	h.rearm()
 }
-
-func (a vtime) before(b vtime) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }
 
 // rearm counts the cores at work and sets the timer for the next end.
 func (h *sharing) rearm() {
@@ -216,7 +233,9 @@ func (h *sharing) rearm() {
 	s.sim.Cancel(h.timer)
 	h.timer = sim.Timer{}
 	if len(h.heap) > 0 {
-		h.timer = s.sim.ArmAt(s.sim.Now().Add(h.until(h.heap[0].end)), sim.Event{To: s.id, Kind: shareDue})
+		if at := s.sim.Now().Add(h.until(h.heap[0].end)); at < sim.Forever {
+			h.timer = s.sim.ArmAt(at, sim.Event{To: s.id, Kind: shareDue})
+		}
 	}
 }
 

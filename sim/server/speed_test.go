@@ -117,3 +117,28 @@ func BenchmarkQuery(b *testing.B) {
 	b.Run("sharing/8on4", func(b *testing.B) { benchmark(b, Options{Cores: 4, Discipline: Sharing}, exponential5, 8) })
 	b.Run("sharing/100on4", func(b *testing.B) { benchmark(b, Options{Cores: 4, Discipline: Sharing}, exponential5, 100) })
 }
+
+// TestNoAllocation: a query allocates nothing once everything has its working size.
+func TestNoAllocation(t *testing.T) {
+	phases := QuerySpec{Phases: []Phase{{IO: &exponential5.Service}, {CPU: &exponential5.Service, Chance: ptr(dist.Probability(0.5))}}}
+	for name, c := range map[string]struct {
+		o Options
+		q QuerySpec
+	}{
+		"constant":          {Options{Cores: 4}, fixed5},
+		"exponential":       {Options{Cores: 4}, exponential5},
+		"phases":            {Options{Cores: 4, RoundTrip: exponential5.Service}, phases},
+		"sharing":           {Options{Cores: 4, Discipline: Sharing}, exponential5},
+		"contention":        {Options{Cores: 4, Contention: Contention{Sigma: 0.1}}, exponential5},
+		"statement_timeout": {Options{Cores: 4, StatementTimeout: 20 * time.Millisecond}, exponential5},
+		"slow":              {Options{Cores: 4, Faults: []Fault{{Slow: 2}}}, fixed5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLooper(c.o, c.q, 12)
+			l.run(20000)
+			if n := testing.AllocsPerRun(5, func() { l.run(5000) }); n > 0 {
+				t.Errorf("%v allocations in 5000 queries", n)
+			}
+		})
+	}
+}

@@ -342,10 +342,10 @@ func parseFault(t *testing.T, line string) Fault {
 	return f
 }
 
-// TestTalk holds the server to the conversations in testdata: "server" makes a new one, with its faults and roles as input;
+// TestTalk holds the server to the conversations in testdata/talk: "server" makes a new one, with its faults and roles as input;
 // "do" takes commands, one a line, and prints what follows from them.
 func TestTalk(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/talk", func(t *testing.T, path string) {
 		var c *talk
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "server" {
