@@ -82,7 +82,8 @@ type client struct {
 
 // The events of a world. A is the index of a client, an action or a sample.
 const (
-	poolStarted sim.Kind = iota
+	poolStarts sim.Kind = iota
+	poolStarted
 	clientStarts
 	clientArrives
 	clientGot     // B is the answer of the acquire
@@ -117,7 +118,7 @@ func Run(c *Case, check func(p pool.Pool)) (*Expect, error) {
 			}
 		}
 	}
-	w.start()
+	w.Sim.Soon(sim.Event{To: w.id, Kind: poolStarts})
 	w.Sim.Run(c.Until.Time() - 1) // a recording ends ahead of all else at its end
 	w.finish()
 	return &w.Got, nil
@@ -213,6 +214,8 @@ func (w *World) finish() {
 func (w *World) Handle(ev sim.Event) {
 	i := int(ev.A)
 	switch ev.Kind {
+	case poolStarts:
+		w.start()
 	case poolStarted:
 		w.started(server.OutcomeOf(ev.B))
 	case clientStarts:

@@ -1,0 +1,50 @@
+package pooltest
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"poolwise/pool"
+	"poolwise/pool/none"
+	"poolwise/pool/semaphore"
+)
+
+// allEnds are the ways in which loans end, most of them well.
+var allEnds = []pool.End{pool.Release, pool.Release, pool.Release, pool.Discard, pool.CloseOnDrop, pool.Detach, pool.Leak, pool.Broken}
+
+func TestSemaphoreHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		History(t, Subject{
+			New: func(t *rapid.T, env pool.Env) ([]pool.Pool, int) {
+				o := semaphore.DefaultOptions()
+				o.Max = rapid.IntRange(1, 4).Draw(t, "max")
+				o.AcquireTimeout = rapid.SampledFrom([]time.Duration{patient, patient, 20 * time.Millisecond}).Draw(t, "acquire_timeout")
+				o.MaxLifetime = rapid.SampledFrom([]time.Duration{0, 10 * time.Millisecond, time.Hour}).Draw(t, "max_lifetime")
+				o.TestOnAcquire = rapid.Bool().Draw(t, "test_on_acquire")
+				o.PermitFirst = rapid.Bool().Draw(t, "permit_first")
+				if o.AcquireTimeout < patient {
+					return []pool.Pool{semaphore.New(env, o)}, 0
+				}
+				return []pool.Pool{semaphore.New(env, o)}, o.Max
+			},
+			Ends:    allEnds,
+			Endless: true,
+			Rest:    time.Minute,
+		})
+	})
+}
+
+func TestNoneHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		History(t, Subject{
+			New: func(t *rapid.T, env pool.Env) ([]pool.Pool, int) {
+				return []pool.Pool{none.New(env, none.DefaultOptions())}, 3
+			},
+			Ends:    allEnds,
+			Endless: true,
+			Rest:    time.Minute,
+		})
+	})
+}
