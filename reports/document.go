@@ -1,0 +1,352 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// document is what the reports for people say, before it is laid out.
+type document struct {
+	headline []string // sentences, the most important first
+	about    string
+	run      string // seed, replications and the like
+	tables   []*table
+	warnings []string
+	notes    []string // that explain the tables
+}
+
+func newDocument(r *record.Result) *document {
+	d := &document{
+		headline: headline(r),
+		about:    digest.Printable(r.Scenario.About),
+		run:      runLine(r),
+		warnings: warnings(r),
+		notes:    notes(r),
+	}
+	if name := digest.Printable(r.Scenario.Name); name != "" {
+		d.headline[0] = name + ": " + d.headline[0]
+	}
+	for _, t := range []*table{cellTable(r), poolTable(r), failureTable(r), checkTable(r)} {
+		if len(t.rows) > 0 {
+			d.tables = append(d.tables, t)
+		}
+	}
+	return d
+}
+
+func runLine(r *record.Result) string {
+	s := fmt.Sprintf("seed %d", r.Scenario.Seed)
+	if r.Scenario.Estimate != "" {
+		s += ", " + digest.Printable(r.Scenario.Estimate)
+	}
+	if len(r.Cells) == 0 {
+		return s
+	}
+	byCount := func(a, b record.Cell) int { return cmp.Compare(a.Replications, b.Replications) }
+	fewest := slices.MinFunc(r.Cells, byCount).Replications
+	switch most := slices.MaxFunc(r.Cells, byCount).Replications; {
+	case most <= 1:
+		return s + ", one replication: no intervals"
+	case fewest == most:
+		return fmt.Sprintf("%s, %d replications", s, most)
+	default:
+		return fmt.Sprintf("%s, %d to %d replications", s, fewest, most)
+	}
+}
+
+// settingColumns puts the settings of a cell, one column each; blank repeats none.
+func settingColumns(t *table, keys []string, s record.Settings, blank bool) {
+	for _, key := range keys {
+		v, ok := digest.Value(s, key)
+		if !ok {
+			v = digest.Dash
+		}
+		if blank {
+			v = ""
+		}
+		t.figure("", digest.Printable(key), digest.Printable(v), strong)
+	}
+	t.key = len(keys)
+}
+
+// settingKeys returns the keys of all settings, in order of appearance.
+func settingKeys(r *record.Result) []string {
+	var keys []string
+	for _, c := range r.Cells {
+		for _, kv := range c.Settings {
+			if !slices.Contains(keys, kv.Key) {
+				keys = append(keys, kv.Key)
+			}
+		}
+	}
+	return keys
+}
+
+// requestColumns puts what became of requests, and how long they took.
+func requestColumns(t *table, q record.Requests, throughput record.Float, latency, wait record.Summary) {
+	failed, slow := plain, plain
+	share := ""
+	if q.Failed > 0 {
+		failed, slow = bad, doubtful
+		share = okShare(q)
+	}
+	t.figure("requests", "ok", digest.Count(q.OK), plain)
+	t.figure("requests", "failed", digest.Count(q.Failed), failed)
+	t.figure("requests", "unfinished", digest.Count(q.Unfinished), plain)
+	t.float("requests", "rate", throughput, digest.Rate, digest.RateMargin)
+	t.duration("latency", "p50", latency.P50, slow)
+	t.duration("latency", "p95", latency.P95, slow)
+	t.duration("latency", "p99", latency.P99, slow)
+	t.duration("latency", "max", latency.Max, slow)
+	t.text("latency", "", share, bad)
+	t.duration("wait", "p50", wait.P50, slow)
+	t.duration("wait", "p99", wait.P99, slow)
+}
+
+// okShare says of how many requests the latency is, where some failed.
+func okShare(q record.Requests) string {
+	if q.OK == 0 {
+		return "(none ok)"
+	}
+	return "(of " + digest.Share(digest.OKShare(q)) + " ok)"
+}
+
+func cellTable(r *record.Result) *table {
+	t := &table{}
+	keys := settingKeys(r)
+	for _, c := range r.Cells {
+		settingColumns(t, keys, c.Settings, false)
+		requestColumns(t, c.Requests, c.Throughput, c.Latency, c.Wait)
+		levelColumns(t, c.Levels)
+		t.level("connecting", c.Levels.Opening)
+		t.figure("server", "opened", digest.Count(c.Server.Opened), plain)
+		t.figure("server", "refused", digest.Count(c.Server.Refused), plain)
+		t.figure("server", "peak", digest.Count(c.Server.PeakOpen), plain)
+		t.float("server", "cores", c.Server.CoreUtilisation, digest.Share, digest.ShareMargin)
+		t.end()
+	}
+	t.tidy()
+	return t
+}
+
+func levelColumns(t *table, l record.Levels) {
+	t.level("size", l.Size)
+	t.level("idle", l.Idle)
+	t.level("in use", l.InUse)
+	t.level("waiting", l.Waiting)
+}
+
+// tidy drops the columns that would say nothing.
+func (t *table) tidy() {
+	t.drop("unfinished", "0")
+	t.drop("", "")
+	t.drop("connecting", "0 / 0")
+	t.drop("refused", "0")
+	t.drop("cores", digest.Dash)
+}
+
+// poolTable has a row for each pool of each cell and one for all of them together.
+func poolTable(r *record.Result) *table {
+	t := &table{title: "Pools"}
+	keys := settingKeys(r)
+	for _, c := range r.Cells {
+		if len(c.Pools) == 0 {
+			continue
+		}
+		row := func(i int, name string, tone tone) {
+			settingColumns(t, keys, c.Settings, i > 0)
+			t.text("", "pool", name, tone)
+			t.key = len(keys) + 1
+		}
+		for i, p := range c.Pools {
+			row(i, digest.Printable(p.Name), plain)
+			requestColumns(t, p.Requests, p.Throughput, p.Latency, p.Wait)
+			levelColumns(t, p.Levels)
+			t.end()
+		}
+		row(len(c.Pools), "total", strong)
+		requestColumns(t, c.Requests, c.Throughput, c.Latency, c.Wait)
+		levelColumns(t, c.Levels)
+		t.end()
+	}
+	t.tidy()
+	return t
+}
+
+// failureTable says how requests failed, in the cells where some did.
+func failureTable(r *record.Result) *table {
+	t := &table{title: "Failures"}
+	keys := settingKeys(r)
+	for _, c := range r.Cells {
+		if c.Requests.Failed == 0 {
+			continue
+		}
+		settingColumns(t, keys, c.Settings, false)
+		t.figure("requests", "failed", digest.Count(c.Requests.Failed), bad)
+		t.float("requests", "share", c.FailedRate, digest.Share, digest.ShareMargin)
+		t.duration("failed after", "p50", c.FailedAfter.P50, plain)
+		t.duration("failed after", "max", c.FailedAfter.Max, plain)
+		t.text("", "outcomes", outcomes(c.Requests.Outcomes), plain)
+		t.end()
+	}
+	return t
+}
+
+// outcomes lists counts by name.
+func outcomes(c record.Counts) string {
+	var parts []string
+	for o, n := range c {
+		if n > 0 {
+			parts = append(parts, digest.Count(n)+" "+record.Outcome(o).String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// checkTable has a row for each check that did not pass, and one for all the cells in which it did.
+func checkTable(r *record.Result) *table {
+	t := &table{title: "Checks"}
+	passed := map[string][]record.Check{}
+	for _, k := range r.Checks {
+		if k.Status == record.Passed {
+			passed[k.Expr] = append(passed[k.Expr], k)
+		}
+	}
+	for _, k := range r.Checks {
+		same := []record.Check{k}
+		if k.Status == record.Passed {
+			if same = passed[k.Expr]; same == nil {
+				continue // shown already
+			}
+			delete(passed, k.Expr)
+		}
+		t.text("", "verdict", strings.ReplaceAll(string(k.Status), "_", " "), statusTone(k.Status))
+		t.text("", "check", digest.Printable(k.Expr), plain)
+		t.text("", "measured", measured(same), plain)
+		where := ""
+		switch {
+		case len(same) > 1:
+			where = fmt.Sprintf("%d cells", len(same))
+		case len(r.Cells) > 1:
+			where = digest.Label(k.Settings)
+		}
+		t.text("", "at", where, plain)
+		t.end()
+	}
+	t.drop("at", "")
+	return t
+}
+
+func statusTone(s record.Status) tone {
+	switch s {
+	case record.Passed:
+		return good
+	case record.Inconclusive:
+		return doubtful
+	}
+	return bad
+}
+
+// measured writes the value of a check with its interval, or the range of the values of several.
+func measured(checks []record.Check) string {
+	k := checks[0]
+	if k.Status == record.NotEvaluated {
+		return digest.Dash
+	}
+	lo, hi := k.Value, k.Value
+	for _, c := range checks {
+		lo, hi = min(lo, c.Value), max(hi, c.Value)
+	}
+	switch from, to := inUnit(lo, k.Unit), inUnit(hi, k.Unit); {
+	case from != to:
+		return from + " to " + to
+	case len(checks) > 1 || k.Lo == k.Hi:
+		return from
+	default:
+		return fmt.Sprintf("%s (%s to %s)", from, inUnit(k.Lo, k.Unit), inUnit(k.Hi, k.Unit))
+	}
+}
+
+// inUnit writes a value of a check in the unit of its expression.
+func inUnit(v float64, unit string) string {
+	switch unit {
+	case "ns":
+		return digest.Duration(time.Duration(v))
+	case "ratio":
+		return digest.Share(v)
+	case "per_second":
+		return digest.Rate(v)
+	}
+	return digest.Number(v)
+}
+
+// warnings lists each warning once, with the cells that gave it.
+func warnings(r *record.Result) []string {
+	var texts []string
+	labels := map[string][]string{}
+	for _, c := range r.Cells {
+		for _, w := range c.Warnings {
+			if _, seen := labels[w]; !seen {
+				texts = append(texts, w)
+			}
+			labels[w] = append(labels[w], digest.Label(c.Settings))
+		}
+	}
+	var all []string
+	for _, w := range texts {
+		at := labels[w]
+		where := fmt.Sprintf("%d of %d cells", len(at), len(r.Cells))
+		switch {
+		case len(r.Cells) == 1:
+			where = ""
+		case len(at) <= 3:
+			where = strings.Join(at, "; ")
+		case len(at) == len(r.Cells):
+			where = "every cell"
+		}
+		if where != "" {
+			where = " (" + where + ")"
+		}
+		all = append(all, digest.Printable(w)+where)
+	}
+	return all
+}
+
+// notes explain what stands in the tables.
+func notes(r *record.Result) []string {
+	var failures, intervals, tooFew, none bool
+	for _, c := range r.Cells {
+		failures = failures || c.Requests.Failed > 0
+		intervals = intervals || c.Replications > 1
+		views := []record.Summary{c.Latency, c.Wait}
+		for _, p := range c.Pools {
+			views = append(views, p.Latency, p.Wait)
+		}
+		for _, s := range views {
+			none = none || s.N == 0
+			tooFew = tooFew || s.N > 0 && !(s.P50.Known && s.P95.Known && s.P99.Known)
+		}
+	}
+	var all []string
+	if failures {
+		all = append(all, "(of … ok): latency and wait are of what succeeded only; compare them with care where requests fail.")
+	}
+	if intervals {
+		all = append(all, "±: half of the 95 % interval across replications. Counts are sums over them.")
+	}
+	if slices.ContainsFunc(r.Checks, func(k record.Check) bool { return k.Status == record.NotEvaluated }) {
+		all = append(all, "not evaluated: there were no samples, or too few for the percentile; it counts as failed.")
+	}
+	if tooFew {
+		all = append(all, digest.Dash+": too few samples; a p50 needs 2, a p95 20 and a p99 100.")
+	} else if none {
+		all = append(all, digest.Dash+": nothing succeeded, so there is nothing to measure.")
+	}
+	return all
+}

@@ -1,0 +1,412 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// headline says in plain words what matters, in one sentence at least. It says only what the figures show.
+func headline(r *record.Result) []string {
+	var says []string
+	line, ok := sweep(r)
+	switch {
+	case len(r.Cells) == 0:
+		says = []string{"Nothing was run."}
+	case ok:
+		says = sweepHeadline(&line)
+	case len(r.Cells) == 1:
+		says = cellHeadline(&r.Cells[0])
+	default:
+		says = gridHeadline(r)
+	}
+	says = append(says, leaks(r)...)
+	return append(says, checks(r.Checks)...)
+}
+
+// sweep returns the line of a result that varies one setting, a number, and nothing else.
+func sweep(r *record.Result) (digest.Line, bool) {
+	if keys := digest.Varying(r); len(keys) == 1 {
+		if lines := digest.Lines(r, keys[0]); len(lines) == 1 {
+			return lines[0], true
+		}
+	}
+	return digest.Line{}, false
+}
+
+func cellHeadline(c *record.Cell) []string {
+	q := c.Requests
+	var says []string
+	switch {
+	case q.Total == 0:
+		return []string{"No request was made."}
+	case q.OK == q.Total:
+		says = append(says, "All "+digest.Plural(q.Total, "request", "requests")+replications(c)+" succeed"+speed(c)+".")
+	case q.Failed == 0:
+		says = append(says, fmt.Sprintf("No request fails; %s of %s succeed%s.", digest.Count(q.OK), digest.Count(q.Total), speed(c)))
+	default:
+		says = append(says, failures(c)+".")
+	}
+	if q.Unfinished > 0 {
+		says = append(says, unfinished(q)+" at the end.")
+	}
+	return append(says, failingPools(c)...)
+}
+
+// speed adds the throughput and the latency to a sentence.
+func speed(c *record.Cell) string {
+	s := ""
+	if c.Throughput.Known {
+		s += ": " + rate(c.Throughput)
+	}
+	if c.Latency.P50.Known {
+		s += ", latency p50 " + digest.Duration(c.Latency.P50.Value)
+	}
+	if c.Latency.P99.Known {
+		s += ", p99 " + digest.Duration(c.Latency.P99.Value)
+	}
+	return s
+}
+
+func rate(f record.Float) string {
+	if f.Interval {
+		return digest.Rate(f.Value) + " (" + digest.RateMargin(f) + ")"
+	}
+	return digest.Rate(f.Value)
+}
+
+// failures says how many requests of a cell fail, how, and what the server refuses.
+func failures(c *record.Cell) string {
+	q := c.Requests
+	requests := digest.Plural(q.Total, "request", "requests")
+	s := digest.Count(q.Failed) + " of " + requests + " fail"
+	switch {
+	case q.Failed == q.Total:
+		s = "all " + requests + " fail"
+	case q.Unfinished == 0:
+		s += " (" + digest.Share(1-digest.OKShare(q)) + ")"
+	}
+	if o := outcomes(q.Outcomes); o != "" {
+		s += ": " + o
+	}
+	switch v := c.Server; {
+	case v.Refused > 0 && v.Opened > 0:
+		s += fmt.Sprintf("; the server refuses %s of %s and has at most %s open",
+			digest.Count(v.Refused), attempts(v.Opened+v.Refused), digest.Count(v.PeakOpen))
+	case v.Refused > 0:
+		s += "; the server refuses all " + attempts(v.Refused)
+	}
+	return s
+}
+
+func attempts(n int64) string { return digest.Plural(n, "connection attempt", "connection attempts") }
+
+func unfinished(q record.Requests) string {
+	return fmt.Sprintf("%s of %s are unfinished", digest.Count(q.Unfinished), digest.Plural(q.Total, "request", "requests"))
+}
+
+func failingPools(c *record.Cell) []string {
+	var names []string
+	for _, p := range c.Pools {
+		if p.Requests.Failed > 0 {
+			names = append(names, digest.Printable(p.Name))
+		}
+	}
+	failing := int64(len(names))
+	if failing == 0 {
+		return nil
+	}
+	if failing > 4 {
+		names = append(names[:3], digest.Count(failing-3)+" more")
+	}
+	return []string{fmt.Sprintf("Requests fail in %s of %s: %s.",
+		digest.Count(failing), digest.Plural(int64(len(c.Pools)), "pool", "pools"), list(names))}
+}
+
+// sweepHeadline says what a line along one setting shows.
+func sweepHeadline(l *digest.Line) []string {
+	var clean, failed, empty []int
+	for i, p := range l.Points {
+		switch q := p.Cell.Requests; {
+		case p.Clean():
+			clean = append(clean, i)
+		case q.Failed > 0:
+			failed = append(failed, i)
+		default:
+			empty = append(empty, i)
+		}
+	}
+	key := digest.Printable(l.Key)
+	var says []string
+	if len(clean) > 0 {
+		s := succeed(l, clean)
+		if best := l.Best(); best >= 0 {
+			s += "; " + bestOf(l, best)
+		}
+		says = append(says, s+".")
+	} else if len(failed) > 0 {
+		says = append(says, "At every value of "+key+" requests fail"+fewest(l, failed)+".")
+	} else {
+		says = append(says, "At no value of "+key+" is a request served.")
+	}
+	says = append(says, tooSmall(l)...)
+	for _, group := range runs(failed) {
+		says = append(says, failingStretch(l, group))
+	}
+	if n := len(runs(failed)); n > 3 {
+		says = append(says[:len(says)-n], fmt.Sprintf("Requests fail at %d of %d values.", len(failed), len(l.Points)))
+	}
+	if len(empty) > 0 && len(empty) < len(l.Points) {
+		says = append(says, "At "+values(l, empty)+" no request is served.")
+	}
+	return says
+}
+
+// succeed says at which points no request fails.
+func succeed(l *digest.Line, points []int) string {
+	first := l.Points[points[0]].Cell
+	total, finished := first.Requests.Total, true
+	for _, i := range points {
+		q := l.Points[i].Cell.Requests
+		finished = finished && q.Unfinished == 0
+		if q.Total != total {
+			total = 0 // not the same everywhere
+		}
+	}
+	at := digest.Printable(l.Key) + " " + values(l, points)
+	switch {
+	case !finished:
+		return "At " + at + " no request fails"
+	case total == 0:
+		return "At " + at + " every request succeeds"
+	case !l.IsSize():
+		return "At " + at + " all " + digest.Plural(total, "request", "requests") + replications(first) + " succeed"
+	}
+	serve := " serve"
+	if len(points) == 1 {
+		serve = " serves"
+	}
+	return at + serve + " all " + digest.Plural(total, "request", "requests") + replications(first)
+}
+
+// replications says over how many of them counts are sums.
+func replications(c *record.Cell) string {
+	if c.Replications < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d replications", c.Replications)
+}
+
+func bestOf(l *digest.Line, best int) string {
+	c := l.Points[best].Cell
+	s := "best throughput " + rate(c.Throughput) + " at " + l.Points[best].Label
+	if c.Latency.P99.Known {
+		s += " with p99 " + digest.Duration(c.Latency.P99.Value)
+	}
+	if first, last := l.Flat(); first != last {
+		s += fmt.Sprintf(", within %d %% of it from %s to %s", digest.Tolerance, l.Points[first].Label, l.Points[last].Label)
+	}
+	return s
+}
+
+func fewest(l *digest.Line, failed []int) string {
+	least := -1
+	for _, i := range failed {
+		if f := l.Points[i].Cell.FailedRate; f.Known && (least < 0 || f.Value < l.Points[least].Cell.FailedRate.Value) {
+			least = i
+		}
+	}
+	if least < 0 || len(failed) == 1 {
+		return ""
+	}
+	return ", the smallest share at " + l.Points[least].Label
+}
+
+// tooSmall says which pool sizes cost throughput.
+func tooSmall(l *digest.Line) []string {
+	best := l.Best()
+	if best < 0 || !l.IsSize() {
+		return nil
+	}
+	var below []int
+	lo, hi := 1.0, 0.0
+	for i, region := range l.Regions() {
+		if c := l.Points[i].Cell; region == digest.Below && c.Requests.Failed == 0 && c.Throughput.Known {
+			share := c.Throughput.Value / l.Points[best].Cell.Throughput.Value
+			lo, hi = min(lo, share), max(hi, share)
+			below = append(below, i)
+		}
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	is := " are"
+	if len(below) == 1 {
+		is = " is"
+	}
+	return []string{values(l, below) + is + " too small: " + span(lo, hi) + " of the best throughput."}
+}
+
+// span writes a range of shares.
+func span(lo, hi float64) string {
+	from, to := digest.Share(lo), digest.Share(hi)
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+func failingStretch(l *digest.Line, group []int) string {
+	if len(group) == 1 {
+		p := l.Points[group[0]]
+		return "At " + p.Label + ", " + failures(p.Cell) + "."
+	}
+	lo, hi, refused := 1.0, 0.0, true
+	for _, i := range group {
+		c := l.Points[i].Cell
+		share := 1 - digest.OKShare(c.Requests)
+		lo, hi = min(lo, share), max(hi, share)
+		refused = refused && c.Server.Refused > 0
+	}
+	s := "At " + values(l, group) + ", " + span(lo, hi) + " of the requests fail"
+	if refused {
+		s += ", and the server refuses connections"
+	}
+	return s + "."
+}
+
+// runs splits ascending numbers into runs of neighbours.
+func runs(points []int) [][]int {
+	var all [][]int
+	for i, p := range points {
+		if i == 0 || p != points[i-1]+1 {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], p)
+	}
+	return all
+}
+
+// values lists the values of points: "2, 4 and 16 to 40".
+func values(l *digest.Line, points []int) string {
+	var parts []string
+	for _, run := range runs(points) {
+		first, last := l.Points[run[0]].Label, l.Points[run[len(run)-1]].Label
+		switch len(run) {
+		case 1:
+			parts = append(parts, first)
+		case 2:
+			parts = append(parts, first, last)
+		default:
+			parts = append(parts, first+" to "+last)
+		}
+	}
+	return list(parts)
+}
+
+// list joins words: "a, b and c".
+func list(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// gridHeadline says what cells show that do not lie on one line.
+func gridHeadline(r *record.Result) []string {
+	var best, worst *record.Cell
+	clean := 0
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if digest.Clean(c.Requests) {
+			clean++
+			if c.Throughput.Known && (best == nil || c.Throughput.Value > best.Throughput.Value) {
+				best = c
+			}
+		} else if c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
+			worst = c
+		}
+	}
+	s := fmt.Sprintf("%d of %d settings fail no request", clean, len(r.Cells))
+	switch clean {
+	case 0:
+		s = "No setting serves requests without failures"
+	case len(r.Cells):
+		s = "No request fails at any setting"
+	}
+	if best != nil {
+		s += "; best throughput " + rate(best.Throughput) + at(best)
+		if best.Latency.P99.Known {
+			s += " with p99 " + digest.Duration(best.Latency.P99.Value)
+		}
+	}
+	says := []string{s + "."}
+	if worst != nil {
+		says = append(says, "Most fail"+at(worst)+": "+failures(worst)+".")
+	}
+	return says
+}
+
+func at(c *record.Cell) string {
+	if len(c.Settings) == 0 {
+		return ""
+	}
+	return " at " + digest.Label(c.Settings)
+}
+
+// leaks says in how many cells slots of a pool are lost for ever.
+func leaks(r *record.Result) []string {
+	cells, most := 0, &record.Cell{}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Leaked.Known && c.Leaked.Value > 0 {
+			cells++
+			if c.Leaked.Value > most.Leaked.Value {
+				most = c
+			}
+		}
+	}
+	if cells == 0 {
+		return nil
+	}
+	lost := digest.Number(most.Leaked.Value) + " slots of the pool are lost for ever"
+	if most.Leaked.Value == 1 {
+		lost = "1 slot of the pool is lost for ever"
+	}
+	if most.Replications > 1 {
+		lost += " per replication"
+	}
+	if len(r.Cells) == 1 {
+		return []string{lost + "."}
+	}
+	return []string{fmt.Sprintf("Slots leak at %d of %d settings; most%s: %s.", cells, len(r.Cells), at(most), lost)}
+}
+
+// checks says how many checks passed.
+func checks(all []record.Check) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	n := map[record.Status]int64{}
+	for _, k := range all {
+		n[k.Status]++
+	}
+	if total := int64(len(all)); n[record.Passed] == total {
+		if total == 1 {
+			return []string{"The check passes."}
+		}
+		return []string{"All " + digest.Count(total) + " checks pass."}
+	}
+	var parts []string
+	part := func(status record.Status, one, many string) {
+		if n[status] > 0 {
+			parts = append(parts, digest.Plural(n[status], one, many))
+		}
+	}
+	part(record.FailedCheck, "fails", "fail")
+	part(record.Inconclusive, "is inconclusive", "are inconclusive")
+	part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
+	return []string{"Of " + digest.Plural(int64(len(all)), "check", "checks") + ", " + list(parts) + "."}
+}

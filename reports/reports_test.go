@@ -1,0 +1,330 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+
+	"poolwise/reports/internal/reporttest"
+	"poolwise/sim/record"
+)
+
+const about = "Throughput and latency against pool size, one 4-core server that allows 20 connections."
+
+// results are those that testdata shows reports of.
+var results = map[string]func() *record.Result{
+	"nothing":      func() *record.Result { return reporttest.Empty("nothing", "") },
+	"no-requests":  func() *record.Result { return reporttest.Result("idle", "", []reporttest.Row{{}}, 1) },
+	"lab":          func() *record.Result { return checkedLab(1) },
+	"replications": func() *record.Result { return checkedLab(5) },
+	"one-cell": func() *record.Result {
+		return reporttest.Check(reporttest.Result("one", about, reporttest.Lab[1:2], 1), "p(99)<200ms", "p(99.9)<1s", "waiting.max<50")
+	},
+	"too-few-samples": func() *record.Result {
+		row := reporttest.Lab[1]
+		row.OK = 15
+		return reporttest.Result("few", "", []reporttest.Row{row}, 1)
+	},
+	"all-failed": func() *record.Result {
+		row := reporttest.Row{Took: 20 * time.Millisecond, Failed: 12_345, How: record.ConnectRefused, Refused: 12_345}
+		return reporttest.Check(reporttest.Result("down", "", []reporttest.Row{row}, 1), "p(99)<200ms", "failed_rate<0.1%")
+	},
+	"all-cells-failed": func() *record.Result {
+		rows := slices.Clone(reporttest.Lab)
+		for i := range rows {
+			rows[i].Failed, rows[i].How = 10*int64(i+1), record.AcquireTimeout
+		}
+		return reporttest.Result("hopeless", "", rows, 1)
+	},
+	"fleet": func() *record.Result { return reporttest.Fleet(12, 2) },
+	"grid": func() *record.Result {
+		var rows []reporttest.Row
+		for _, cores := range []int{4, 8} {
+			for _, row := range reporttest.Lab[1:] {
+				row.Settings = append(reporttest.Set("server.cores", cores), row.Settings...)
+				rows = append(rows, row)
+			}
+		}
+		return reporttest.Result("grid", "", rows, 1)
+	},
+	"words": func() *record.Result { // settings that are no numbers, and a name that is wide
+		rows := slices.Clone(reporttest.Lab[1:3])
+		rows[0].Settings, rows[1].Settings = reporttest.Set("pool.model", "sqlx"), reporttest.Set("pool.model", "連接池")
+		r := reporttest.Result("größe\n連接", "a|b *c*", rows, 1)
+		r.Cells[0].Warnings = []string{"both", "only\x1b[31m here"}
+		r.Cells[1].Warnings = []string{"both"}
+		return r
+	},
+	"unfinished": func() *record.Result {
+		r := reporttest.Result("steady", "", reporttest.Lab[:3], 1)
+		for i := range r.Cells {
+			r.Cells[i].Requests.Unfinished = 7
+			r.Cells[i].Requests.Total += 7
+		}
+		r.Cells[0].Leaked = record.ExactFloat(1)
+		return r
+	},
+	"extremes": func() *record.Result {
+		rows := []reporttest.Row{
+			{Settings: reporttest.Set("pool.max", 1), Took: 90 * time.Minute, OK: 100, P50: time.Nanosecond, P99: 2 * time.Microsecond, Size: 0.001},
+			{Settings: reporttest.Set("pool.max", 1_000_000), Took: 400 * 24 * time.Hour, OK: 2000, P50: 3 * time.Hour, P99: 300 * 24 * time.Hour, Size: 1e6, Opened: 20_000, PeakOpen: 1e6},
+		}
+		return reporttest.Result("extremes", "", rows, 1)
+	},
+	"hundred": func() *record.Result {
+		var rows []reporttest.Row
+		for i := range 100 {
+			row := reporttest.Lab[min(i, 4)]
+			if i >= 90 {
+				row = reporttest.Lab[5]
+				row.OK, row.Failed = int64(400-3*i), int64(3*i)
+			}
+			row.Settings = reporttest.Set("pool.max_connections", i+1)
+			rows = append(rows, row)
+		}
+		return reporttest.Check(reporttest.Result("hundred", "", rows, 1), "failed<=0")
+	},
+}
+
+var made = map[string]*record.Result{}
+
+// result makes a result, or returns the one made before.
+func result(name string) *record.Result {
+	if made[name] == nil {
+		made[name] = results[name]()
+	}
+	return made[name]
+}
+
+func checkedLab(replications int) *record.Result {
+	r := reporttest.Result("sizing-knee", about, reporttest.Lab, replications)
+	r.Cells[2].Warnings = append(r.Cells[2].Warnings, "the clients were slower than the arrivals")
+	return reporttest.Check(r, "p(99)<200ms", "failed_rate<0.1%")
+}
+
+func TestReports(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var name string
+			d.ScanArgs(t, "result", &name)
+			o := Options{Colour: d.HasArg("colour")}
+			d.MaybeScanArgs(t, "width", &o.Width)
+			r := result(name)
+			var b bytes.Buffer
+			var err error
+			switch d.Cmd {
+			case "text":
+				err = Text(&b, r, o)
+			case "markdown":
+				err = Markdown(&b, r)
+			case "csv":
+				err = CSV(&b, r)
+			case "json":
+				err = JSON(&b, r)
+			case "hgrm":
+				err = HGRM(&b, &r.Cells[1])
+			default:
+				d.Fatalf(t, "no such report")
+			}
+			if err != nil {
+				return err.Error()
+			}
+			return strings.ReplaceAll(b.String(), "\x1b", "^[")
+		})
+	})
+}
+
+// Where it is possible, no line is longer than the width that was asked for.
+func TestTextFits(t *testing.T) {
+	for name := range results {
+		var b bytes.Buffer
+		if err := Text(&b, result(name), Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := uniseg.StringWidth(line); n > 100 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+			if strings.TrimRight(line, " ") != line {
+				t.Errorf("%s: spaces at the end: %q", name, line)
+			}
+		}
+	}
+}
+
+// The colours are the only difference that they make.
+func TestColourIsDecoration(t *testing.T) {
+	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
+	for name := range results {
+		var without, with bytes.Buffer
+		err := errors.Join(Text(&without, result(name), Options{}), Text(&with, result(name), Options{Colour: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(without.String(), escape.ReplaceAllString(with.String(), "")); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func TestJSONReadsBack(t *testing.T) {
+	for name := range results {
+		var b bytes.Buffer
+		if err := JSON(&b, result(name)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(b.String(), "}\n") || !strings.HasPrefix(b.String(), "{\n  \"schema\": ") {
+			t.Errorf("%s: not indented by two spaces and ended by a newline", name)
+		}
+		var again record.Result
+		if err := json.Unmarshal(b.Bytes(), &again); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var b2 bytes.Buffer
+		if err := JSON(&b2, &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b.String(), b2.String()); diff != "" {
+			t.Errorf("%s: written again after reading:\n%s", name, diff)
+		}
+	}
+}
+
+// Every row has the columns of the head, each named once, and the figures are those of the cell.
+func TestCSVColumns(t *testing.T) {
+	for _, name := range []string{"lab", "replications", "grid", "nothing"} {
+		r := result(name)
+		var b bytes.Buffer
+		if err := CSV(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(&b).ReadAll() // which refuses rows of another length
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != 1+len(r.Cells) {
+			t.Fatalf("%s: %d rows for %d cells", name, len(rows)-1, len(r.Cells))
+		}
+		column := map[string]int{}
+		for i, head := range rows[0] {
+			if _, twice := column[head]; twice {
+				t.Errorf("%s: two columns %s", name, head)
+			}
+			column[head] = i
+		}
+		for i, c := range r.Cells {
+			field := func(name string) string { return rows[i+1][column[name]] }
+			number := func(d record.Duration) string { return strconv.FormatInt(int64(d.Value), 10) }
+			got := []string{field("pool.max"), field("requests_failed"), field("outcome_too_many_connections"), field("latency_p99_ns"), field("wait_max_ns"), field("makespan_ns")}
+			failed := strconv.FormatInt(c.Requests.Failed, 10)
+			want := []string{c.Settings[len(c.Settings)-1].Value, failed, failed, number(c.Latency.P99), number(c.Wait.Max), number(c.Makespan)}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, cell %d:\n%s", name, i, diff)
+			}
+			if _, has := column["latency_p99_ns_lo"]; has != (c.Replications > 1) {
+				t.Errorf("%s: intervals %v with %d replications", name, has, c.Replications)
+			}
+		}
+	}
+}
+
+// Each line of the percentile output is true of the values.
+func TestHGRM(t *testing.T) {
+	h := new(record.Histogram)
+	for i := range 1000 {
+		h.Record(time.Duration(i+1) * time.Millisecond)
+	}
+	var b bytes.Buffer
+	if err := HGRM(&b, &record.Cell{Curves: record.Curves{Latency: h}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if head := strings.Fields(lines[0]); !slices.Equal(head, []string{"Value", "Percentile", "TotalCount", "1/(1-Percentile)"}) {
+		t.Errorf("head %q", head)
+	}
+	n := 0
+	for _, line := range lines[2:] {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		var value, percentile float64
+		var count int64
+		if _, err := fmt.Sscan(line, &value, &percentile, &count); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if percentile > float64(count)/1000 {
+			t.Errorf("%q: percentile %v with %d of 1000", line, percentile, count)
+		}
+		if value < float64(count) || value > float64(count)*1.001 {
+			t.Errorf("%q: %d values are at most %d ms", line, count, count)
+		}
+	}
+	if n < 40 || !strings.HasPrefix(lines[n+1], "    1000.000 1.000000000000       1000") {
+		t.Errorf("%d lines, the last %q", n, lines[n+1])
+	}
+	// 1..n has the mean (n+1)/2 and the standard deviation sqrt((n^2-1)/12); buckets are 0.1 % wide.
+	if want := "#[Mean    =      500.500, StdDeviation   =      288."; !strings.HasPrefix(lines[n+2], want) {
+		t.Errorf("%q, want %s...", lines[n+2], want)
+	}
+	if want := "#[Max     =     1000.000, Total count    =         1000]"; lines[n+3] != want {
+		t.Errorf("%q, want %q", lines[n+3], want)
+	}
+	if err := HGRM(io.Discard, &record.Cell{}); err == nil {
+		t.Error("no error without a histogram")
+	}
+}
+
+// Any result gives reports, the same ones each time, and no control characters from its texts.
+func TestAnyResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := reporttest.Any().Draw(t, "result")
+		o := Options{Width: rapid.IntRange(-1, 200).Draw(t, "width")}
+		var first, second bytes.Buffer
+		for _, b := range []*bytes.Buffer{&first, &second} {
+			if err := errors.Join(Text(b, r, o), Markdown(b, r), CSV(io.Discard, r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first.String() != second.String() {
+			t.Fatal("two reports of one result differ")
+		}
+		if strings.ContainsAny(first.String(), "\x1b\t") {
+			t.Fatalf("control characters in:\n%s", first.String())
+		}
+		JSON(io.Discard, r) // an error if a figure is not a number
+		for i := range r.Cells {
+			HGRM(io.Discard, &r.Cells[i]) // an error if there is no histogram
+		}
+	})
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestErrorsOfTheWriter(t *testing.T) {
+	r := result("lab")
+	for name, err := range map[string]error{
+		"text": Text(full{}, r, Options{}), "markdown": Markdown(full{}, r), "csv": CSV(full{}, r), "json": JSON(full{}, r), "hgrm": HGRM(full{}, &r.Cells[0]),
+	} {
+		if err == nil || err.Error() != "disk full" {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package reports
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// tone is how a text is meant, for a terminal with colours.
+type tone uint8
+
+const (
+	plain tone = iota
+	strong
+	good
+	bad
+	doubtful
+	faint
+)
+
+// entry is one field of a table: a text, and half the interval of the figure that it is.
+type entry struct {
+	text   string
+	margin string
+	tone   tone
+}
+
+// column is a column of a table. Neighbours of one group belong together.
+type column struct {
+	group, head string
+	left        bool // aligned so; figures are aligned to the right
+}
+
+// table is built row by row: put names the column together with its entry, in the same order in every row.
+type table struct {
+	title   string
+	columns []column
+	key     int // the first so many columns say what a row is about
+	rows    [][]entry
+	row     []entry
+}
+
+func (t *table) put(c column, e entry) {
+	if len(t.rows) == 0 {
+		t.columns = append(t.columns, c)
+	}
+	t.row = append(t.row, e)
+}
+
+func (t *table) text(group, head, text string, tone tone) {
+	t.put(column{group, head, true}, entry{text: text, tone: tone})
+}
+
+func (t *table) figure(group, head, text string, tone tone) {
+	t.put(column{group, head, false}, entry{text: text, tone: tone})
+}
+
+func (t *table) duration(group, head string, d record.Duration, tone tone) {
+	e := entry{text: digest.Dash, tone: tone}
+	if d.Known {
+		e.text = digest.Duration(d.Value)
+	}
+	if d.Interval {
+		e.margin = digest.Margin(d)
+	}
+	t.put(column{group, head, false}, e)
+}
+
+func (t *table) float(group, head string, f record.Float, value func(float64) string, margin func(record.Float) string) {
+	e := entry{text: digest.Dash}
+	if f.Known {
+		e.text = value(f.Value)
+	}
+	if f.Interval {
+		e.margin = margin(f)
+	}
+	t.put(column{group, head, false}, e)
+}
+
+// level puts the mean over time and the maximum.
+func (t *table) level(head string, l record.Level3) {
+	mean, highest := digest.Dash, digest.Dash
+	if l.Mean.Known {
+		mean = digest.Level(l.Mean.Value)
+	}
+	if l.Max.Known {
+		highest = digest.Level(l.Max.Value)
+	}
+	e := entry{text: mean + " / " + highest}
+	if l.Mean.Interval {
+		e.margin = digest.LevelMargin(l.Mean) + strings.Repeat(" ", utf8.RuneCountInString(" / "+highest)) // below the mean
+	}
+	t.put(column{"mean / max", head, false}, e)
+}
+
+// end ends the row.
+func (t *table) end() {
+	t.rows = append(t.rows, t.row)
+	t.row = nil
+}
+
+// drop leaves out the columns of which every entry is one of the texts.
+func (t *table) drop(head string, texts ...string) {
+	for i := len(t.columns) - 1; i >= 0; i-- {
+		if t.columns[i].head == head && t.all(i, texts) {
+			t.columns = append(t.columns[:i:i], t.columns[i+1:]...)
+			for j, row := range t.rows {
+				t.rows[j] = append(row[:i:i], row[i+1:]...)
+			}
+		}
+	}
+}
+
+func (t *table) all(column int, texts []string) bool {
+	for _, row := range t.rows {
+		found := false
+		for _, s := range texts {
+			found = found || row[column].text == s
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
