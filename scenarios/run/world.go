@@ -136,8 +136,9 @@ func (w *world) verify() {
 }
 
 const (
-	// stride is how many events a run handles between two looks at whether it should go on.
-	stride = 1 << 16
+	// stride is how many events a run handles between two looks at whether it should go on: few enough to stop at once even
+	// while every fact is traced.
+	stride = 1 << 12
 	// patience is how many events may pass without the clock moving before the run is given up as going in circles.
 	patience = 50_000_000
 )
