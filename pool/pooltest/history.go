@@ -95,6 +95,7 @@ type crowd struct {
 	chores []chore
 	calls  []call
 
+	starting int  // pools that are not ready yet
 	closing  int  // calls of Close that have not returned
 	closed   bool // or gone: a pool of the family is
 	dropped  map[any]bool

@@ -305,7 +305,7 @@ func (p *Pool) failed(t *task, o record.Outcome) {
 	p.sim.Answer(t.reply, server.Code(o))
 	p.done(t)
 	if t.kind == starting {
-		p.letGo() // the program never gets its handle
+		p.Drop() // the program never gets its handle
 	}
 }
 

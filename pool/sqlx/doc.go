@@ -13,23 +13,25 @@
 //	floating      1      1    in the hand of a task, with a guard that gives both back when it is dropped, unless it is
 //	                          cancelled: being opened, checked, returned or closed
 //
-// The states of a connection, as reports see them (States has them as a list):
+// The states of a connection, as reports see them (States lists the edges one by one):
 //
-//	                   acquire, refill, start
-//	                            |
-//	                         opening <----------- the check before a loan failed, or after_connect did:
-//	                  refill /     \ acquire      the next one takes over guard and permit
-//	                 or start       \                   |
-//	                     v           v                  |
-//	   +------------> idle ------> in_use           (closed)
-//	   |              |  \ no check   |                 |
-//	   |        check |   \           | drop            |
-//	   |              v    \          v                 |
-//	   |          checking  \     returning             |
-//	   |          |    |     \    |      |              |
-//	   |   in_use<+    |      \   |      +--> idle (a ping, always)
-//	   |               |       v  v
-//	   +-- scan        +-----> closing ---> gone: size-1, permit+1, and the minimum is refilled
+//	opening --------- connected, for an acquire ---------> in_use ---- detach ---> none
+//	   |                                                   ^  ^  |
+//	   | connected, for the queue                          |  |  |
+//	   v                                                   |  |  |
+//	 idle ------------ no check, try_acquire --------------+  |  |
+//	 ^   |                                                    |  |
+//	 |   +---- check ---> checking ---- alive, accepted ------+  | drop
+//	 |                                                           v
+//	 +------------------ alive, accepted ------------------- returning
+//
+//	opening    ---> closing   after_connect failed
+//	idle       ---> closing   a scan found it idle or alive for too long; close()
+//	checking   ---> closing   dead, or rejected by before_acquire
+//	in_use     ---> closing   close() of the connection, close_on_drop
+//	returning  ---> closing   the pool is closed, it is too old, dead, or rejected by after_release
+//	closing    ---> none      and a new one opening with the same guard, if the acquire goes on
+//	any        ---> none      dropped, with whoever had it in hand
 //
 // # Tasks
 //

@@ -40,6 +40,7 @@ type Pool struct {
 	limitDelay sim.Delay
 
 	handles int  // that keep the pool alive, as the count of its Arc does
+	owned   bool // the program has one of them
 	dropped bool // none was left
 
 	// What explains the number of permits to Verify.
@@ -59,7 +60,7 @@ type link struct {
 // before Start.
 func New(env pool.Env, o Options) *Pool {
 	p := &Pool{
-		env: env, sim: env.Sim, o: o, backend: env.Server, table: pool.NewTable(env), handles: 1,
+		env: env, sim: env.Sim, o: o, backend: env.Server, table: pool.NewTable(env), handles: 1, owned: true,
 		afterConnect:  newHook(o.AfterConnect, env.Seed, "sqlx.after_connect"),
 		beforeAcquire: newHook(o.BeforeAcquire, env.Seed, "sqlx.before_acquire"),
 		afterRelease:  newHook(o.AfterRelease, env.Seed, "sqlx.after_release"),
@@ -152,9 +153,14 @@ func (p *Pool) Backend(c pool.Conn) server.Backend { return p.links[c].home }
 // SetConnectOptions makes later connects go to b: Pool::set_connect_options. Connections that are open stay where they are.
 func (p *Pool) SetConnectOptions(b server.Backend) { p.backend = b }
 
-// Drop lets go of the handle that the application has: with the last handle the pool goes, without a goodbye to the server.
-// Acquires under way, loans, returns and children have handles of their own.
-func (p *Pool) Drop() { p.letGo() }
+// Drop lets go of the handle that the program has, if it still has it. With the last handle the pool goes, without a goodbye to
+// the server; acquires under way, loans, returns and children have handles of their own.
+func (p *Pool) Drop() {
+	if p.owned {
+		p.owned = false
+		p.letGo()
+	}
+}
 
 // Options returns the options of the pool.
 func (p *Pool) Options() Options { return p.o }
@@ -252,6 +258,9 @@ func (p *Pool) Verify() {
 		}
 	}
 	guards, handles := 0, p.children
+	if p.owned {
+		handles++
+	}
 	for _, t := range p.tasks {
 		if t.state == unused {
 			continue
@@ -280,6 +289,6 @@ func (p *Pool) Verify() {
 			p.sem.total, p.o.MaxConnections, p.leaked, p.invented, p.lentOut)
 	}
 	must(!p.sem.fair || p.sem.permits == 0 || p.sem.queue.Len() == 0, "%d wait while %d permits are free", p.sem.queue.Len(), p.sem.permits)
-	must(p.handles == handles+loans || p.handles == handles+loans+1, "%d handles, with %d of tasks and children and %d loans", p.handles, handles, loans)
+	must(p.handles == handles+loans, "%d handles, with %d of program, tasks and children and %d loans", p.handles, handles, loans)
 	must(p.dropped == (p.handles == 0), "dropped is %v with %d handles", p.dropped, p.handles)
 }
