@@ -150,9 +150,9 @@ func sampleSqlx(w *World) Sample {
 	return s
 }
 
-// reportsSqlx returns what a pool reports, nothing if there is none.
+// reportsSqlx returns what a pool reports, nothing if there is none or nobody has a handle any more to ask.
 func reportsSqlx(p pool.Pool) map[string]Ms {
-	if q, ok := p.(*sqlx.Pool); !ok || q.Dropped() {
+	if q, ok := p.(*sqlx.Pool); !ok || !q.Owned() {
 		return nil
 	}
 	st := p.Stats()

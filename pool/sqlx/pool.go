@@ -165,6 +165,9 @@ func (p *Pool) Drop() {
 // Options returns the options of the pool.
 func (p *Pool) Options() Options { return p.o }
 
+// Owned reports whether the program still has its handle.
+func (p *Pool) Owned() bool { return p.owned }
+
 // Dropped reports whether the pool is gone, because the last handle was dropped or its start failed.
 func (p *Pool) Dropped() bool { return p.dropped }
 
