@@ -76,7 +76,7 @@ func (d *decoder) into(n *node, v reflect.Value, path, doc string) {
 	switch k := v.Kind(); {
 	case k == reflect.Struct && n.kind == mapping && len(n.keys) == 0 && isText(v.Type()):
 		d.bad(n.place, path, "%s, have an empty mapping", want(v.Type()))
-	case k == reflect.Struct && n.kind == mapping:
+	case k == reflect.Struct && n.kind == mapping && len(fieldsOf(v.Type())) > 0:
 		d.fields(n, v, path)
 		d.read(n, v, path)
 	case k == reflect.Slice && n.kind == list:
@@ -169,7 +169,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string) bool {
 		d.number(n, v, path, err)
 		v.SetInt(x)
 	case v.CanUint():
-		x, err := strconv.ParseUint(n.text, 10, v.Type().Bits())
+		x, err := strconv.ParseUint(strings.TrimPrefix(n.text, "+"), 10, v.Type().Bits())
 		d.number(n, v, path, err)
 		v.SetUint(x)
 	case v.CanFloat():
@@ -183,7 +183,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string) bool {
 }
 
 // decimal is what numbers may look like: YAML's other notations, of infinities, octal numbers and the like, are not for scenarios.
-var decimal = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+var decimal = regexp.MustCompile(`^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
 // number reports a scalar that is no number, or none of v's type.
 func (d *decoder) number(n *node, v reflect.Value, path string, err error) {
@@ -241,7 +241,7 @@ func want(t reflect.Type) string {
 
 // isNone reports whether a value is null or none.
 func isNone(n *node) bool {
-	return n.kind == null || n.kind == scalar && !n.quoted && n.text == "none"
+	return n.kind == null || n.kind == scalar && n.text == "none"
 }
 
 var noneWord = regexp.MustCompile(`\bnone by default\b|\bdefault none\b|\bfor none\b`)

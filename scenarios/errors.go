@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Error is one mistake in a scenario. It prints as
@@ -40,8 +43,30 @@ func (e *Error) Error() string {
 		b.WriteString(field + ": ")
 	}
 	b.WriteString(e.Msg)
+	return oneLine(b.String())
+}
+
+// oneLine returns s with what would spoil a line or a terminal escaped, and not endless: keys and names are the user's.
+func oneLine(s string) string {
+	const most = 2000
+	if len(s) > most {
+		s = s[:most-3] + "..."
+	}
+	if !strings.ContainsFunc(s, spoils) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if spoils(c) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+		} else {
+			b.WriteRune(c)
+		}
+	}
 	return b.String()
 }
+
+func spoils(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }
 
 // Errors are all mistakes in a scenario, in the order of their places: the file's, then those of the overrides.
 type Errors []*Error

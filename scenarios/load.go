@@ -97,7 +97,7 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 	var all []override
 	for i, text := range sets {
 		path, value, ok := strings.Cut(text, "=")
-		at := place{from: "--set " + path, order: i + 1}
+		at := place{from: "--set " + short(path), order: i + 1}
 		if !ok || path == "" {
 			l.bad(at, "", "want PATH=VALUE, such as pool.max=16")
 			continue
@@ -148,7 +148,7 @@ func (l *loader) over(axes []string, sets int) *node {
 	sweep := &node{kind: mapping, place: place{from: "--over", order: sets + 1}}
 	for i, text := range axes {
 		path, values, ok := strings.Cut(text, "=")
-		at := place{from: "--over " + path, order: sets + i + 1}
+		at := place{from: "--over " + short(path), order: sets + i + 1}
 		if !ok || path == "" {
 			l.bad(at, "", "want PATH=VALUE,VALUE..., such as pool.max=2,4,8")
 			continue

@@ -66,10 +66,31 @@ func (s *Service) setDefaults() { s.Instances = 1 }
 
 // All returns the services; pool and workload of the scenario itself are one without a name.
 func (s *Scenario) All() []Service {
-	if s.Pool == nil && s.Workload == nil {
+	if s.Services != nil || s.Pool == nil && s.Workload == nil {
 		return s.Services
 	}
 	return []Service{{Instances: 1, Pool: s.Pool, Workload: s.Workload}}
+}
+
+// PoolNames returns the names of the pools, by their index: that of the service, and the number of the instance if it has
+// several: app-1, app-2. The one pool of a scenario without services has the name "".
+func (s *Scenario) PoolNames() []string {
+	names := []string{}
+	for _, v := range s.All() {
+		names = append(names, v.poolNames()...)
+	}
+	return names
+}
+
+func (v *Service) poolNames() []string {
+	if v.Instances == 1 {
+		return []string{v.Name}
+	}
+	var names []string
+	for i := range min(v.Instances, maxInstances) {
+		names = append(names, fmt.Sprintf("%s-%d", v.Name, i+1))
+	}
+	return names
 }
 
 // Pool is a pool model and its options.

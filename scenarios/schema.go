@@ -90,6 +90,8 @@ func (b *schemaBuilder) ref(t reflect.Type) *jsonschema.Schema {
 		b.defs[name] = &jsonschema.Schema{} // so that it can refer to itself
 		object := b.object(t)
 		if isText(t) {
+			one := uint64(1)
+			object.MinProperties = &one
 			object = anyOf(append(b.shortForms(t, ""), object)...)
 		}
 		*b.defs[name] = *object

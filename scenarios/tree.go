@@ -211,7 +211,7 @@ func (s *source) token(tk *token.Token) place {
 		return s.place(1, 1)
 	}
 	p := s.place(tk.Position.Line, tk.Position.Column)
-	if tk.Type != token.InvalidType && p.line > 0 && p.line <= len(s.lines) { // the lexer counts a tab before a value as nothing
+	if p.line > 0 && p.line <= len(s.lines) { // the lexer counts a tab before a value as nothing
 		for line := s.lines[p.line-1]; p.col < len(line) && line[p.col-1] == '\t'; {
 			p.col++
 		}
@@ -221,6 +221,19 @@ func (s *source) token(tk *token.Token) place {
 
 func (s *source) badToken(tk *token.Token, format string, args ...any) {
 	s.errs = append(s.errs, s.token(tk).error(s.file, "", fmt.Sprintf(format, args...)))
+}
+
+// syntax notes a mistake that the lexer or the parser found.
+func (s *source) syntax(tk *token.Token, message string) {
+	if strings.Contains(message, "tab character") || strings.Contains(message, "character '\t'") {
+		p := s.token(tk)
+		if p.line > 0 { // the token may begin behind the tab
+			p.col = max(strings.IndexByte(s.lines[p.line-1], '\t'), 0) + 1
+		}
+		s.errs = append(s.errs, p.error(s.file, "", "a tab cannot indent; use spaces"))
+		return
+	}
+	s.badToken(tk, "%s", explain(message))
 }
 
 func (s *source) document(raw []byte) *node {
@@ -236,7 +249,7 @@ func (s *source) document(raw []byte) *node {
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) {
-			s.badToken(syntax.GetToken(), "%s", explain(syntax.GetMessage()))
+			s.syntax(syntax.GetToken(), syntax.GetMessage())
 		} else {
 			s.bad(1, 1, "this is not YAML: %v", err)
 		}
@@ -322,8 +335,6 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 
 // explanations says for messages of the parser what would be right.
 var explanations = []struct{ has, say string }{
-	{"found character '\t'", "a tab cannot indent; use spaces"},
-	{"tab character cannot use as a map key directly", "a tab cannot indent; use spaces"},
 	{"non-map value is specified", `want "key: value" here`},
 	{"unexpected key name", `want "key: value" here`},
 	{"mapping value is not allowed in this context", "a second \": \" in this value: is it indented too deep, or does a text need quotes?"},
@@ -353,7 +364,7 @@ func explain(message string) string {
 // depth grows with nesting and with the keys of a mapping, its time with the square of the keys and of the absent values.
 func (s *source) guard(tokens token.Tokens) bool {
 	if tk := tokens.InvalidToken(); tk != nil {
-		s.badToken(tk, "%s", explain(tk.Error))
+		s.syntax(tk, tk.Error)
 		return false
 	}
 	var (

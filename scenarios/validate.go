@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"poolwise/pool/models"
 	"poolwise/sim/record"
@@ -32,8 +33,12 @@ func (s *Scenario) Validate(bad func(path, message string)) {
 	if s.Replications < 1 || s.Replications > maxReplications {
 		bad("replications", fmt.Sprintf("want 1 to %d, have %d", maxReplications, s.Replications))
 	}
+	var names []string
+	if s.instances() <= maxInstances {
+		names = s.PoolNames()
+	}
 	for i, c := range s.Checks {
-		s.validateCheck(c, under(bad, fmt.Sprintf("checks[%d]", i)))
+		s.validateCheck(c, names, under(bad, fmt.Sprintf("checks[%d]", i)))
 	}
 }
 
@@ -53,23 +58,35 @@ func (s *Scenario) validateTimes(bad func(path, message string)) {
 	}
 }
 
+// instances returns how many pools there are.
+func (s *Scenario) instances() int {
+	n := 0
+	for _, v := range s.All() {
+		n += max(0, min(v.Instances, maxInstances+1))
+	}
+	return n
+}
+
 func (s *Scenario) validateServices(bad func(path, message string)) {
-	instances := 0
-	first := map[string]int{}
+	if s.instances() > maxInstances {
+		bad("services", fmt.Sprintf("want at most %d instances of all services together", maxInstances))
+	}
+	owner := map[string]int{} // of the names of pools
 	for i := range s.Services {
 		v := &s.Services[i]
 		bad := under(bad, fmt.Sprintf("services[%d]", i))
-		if was, twice := first[v.Name]; v.Name == "" {
+		if v.Name == "" {
 			bad("name", "want a name")
-		} else if twice {
-			bad("name", fmt.Sprintf("services[%d] is called %q already", was, v.Name))
-		} else {
-			first[v.Name] = i
+		}
+		for _, name := range v.poolNames() {
+			if was, twice := owner[name]; twice {
+				bad("name", fmt.Sprintf("services[%d] has a pool called %q already", was, name))
+				break
+			}
+			owner[name] = i
 		}
 		if v.Instances < 1 || v.Instances > maxInstances {
 			bad("instances", fmt.Sprintf("want 1 to %d, have %d", maxInstances, v.Instances))
-		} else if instances += v.Instances; instances > maxInstances {
-			bad("instances", fmt.Sprintf("want at most %d instances of all services together", maxInstances))
 		}
 		if v.StartAt < 0 {
 			bad("start_at", fmt.Sprintf("want a duration that is not negative, have %v", v.StartAt))
@@ -109,7 +126,8 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 	}
 }
 
-func (s *Scenario) validateCheck(c Check, bad func(path, message string)) {
+// validateCheck checks one check; names are those of the pools.
+func (s *Scenario) validateCheck(c Check, names []string, bad func(path, message string)) {
 	if c.Expr == "" {
 		bad("expr", "want a check such as p(99)<200ms")
 		return
@@ -119,23 +137,21 @@ func (s *Scenario) validateCheck(c Check, bad func(path, message string)) {
 		bad("", err.Error())
 		return
 	}
-	if e.Service() == "" {
-		return
-	}
-	var names []string
-	for _, v := range s.Services {
-		if v.Name == e.Service() {
-			return
-		}
-		if v.Name != "" && !slices.Contains(names, v.Name) {
-			names = append(names, v.Name)
-		}
-	}
-	if names == nil {
+	switch {
+	case e.Service() == "" || names == nil || slices.Contains(names, e.Service()):
+	case s.Services == nil:
 		bad("", "there is only one service here; leave out service="+e.Service())
-		return
+	default:
+		bad("", fmt.Sprintf("there is no %q; there are %s", e.Service(), few(names)))
 	}
-	bad("", fmt.Sprintf("there is no service %q; there are %s", e.Service(), listed(names, "and")))
+}
+
+// few lists names, but not hundreds.
+func few(names []string) string {
+	if most := 8; len(names) > most {
+		return strings.Join(names[:most-2], ", ") + " ... " + names[len(names)-1]
+	}
+	return listed(names, "and")
 }
 
 // under returns a bad for what lies below path.
