@@ -22,7 +22,6 @@ import (
 
 	"poolwise/pool"
 	"poolwise/sim"
-	"poolwise/sim/fifo"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 )
@@ -71,7 +70,7 @@ type Pool struct {
 	table    pool.Table // of slots
 	leases   pool.Leases
 	acquires pool.Acquires
-	free     fifo.Ring[pool.Conn]
+	free     []pool.Conn
 	handed   int // slots on their way to a waiter
 	leaked   int
 	extra    int // slots made by releases once too often
@@ -88,7 +87,7 @@ func New(env pool.Env, opt Options) *Pool {
 // Start implements pool.Pool: it makes the semaphore.
 func (p *Pool) Start(r sim.Reply) {
 	for range p.opt.MaxSize {
-		p.free.Push(p.table.Add(record.Idle))
+		p.free = append(p.free, p.table.Add(record.Idle))
 	}
 	p.env.Sim.Answer(r, 0)
 }
@@ -99,8 +98,9 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 	switch {
 	case p.closed:
 		p.acquires.Fail(t, record.PoolIsClosed)
-	case p.free.Len() > 0:
-		c := p.free.Pop()
+	case len(p.free) > 0:
+		c := p.free[len(p.free)-1]
+		p.free = p.free[:len(p.free)-1]
 		p.table.Lend(c, record.Idle, r.Number)
 		p.acquires.Grant(t, p.leases.Begin(c))
 	case r.Try:
@@ -122,22 +122,21 @@ func (p *Pool) Handle(ev sim.Event) {
 	switch ev.Kind {
 	case handed:
 		if p.acquires.Live(t, ev.B) { // not cancelled meanwhile
-			p.wakened(t)
+			p.woken(t)
 		}
 	case timedOut:
 		p.acquires.Fail(t, record.AcquireTimeout)
 	}
 }
 
-// wakened: the waiter goes on with the slot that it was handed.
-func (p *Pool) wakened(t pool.Ticket) {
+// woken: the waiter goes on with the slot that it was handed.
+func (p *Pool) woken(t pool.Ticket) {
 	if p.closed {
 		p.giveUp(t, record.PoolIsClosed)
 		return
 	}
 	c := p.acquires.Get(t).Conn
 	p.handed--
-	p.table.Entry(c).LentAt = p.env.Sim.Now()
 	p.acquires.Grant(t, p.leases.Begin(c))
 }
 
@@ -151,7 +150,6 @@ func (p *Pool) giveUp(t pool.Ticket, o record.Outcome) {
 	if c != pool.NoConn {
 		p.handed--
 		p.table.Move(c, record.InUse, record.Idle)
-		p.table.Entry(c).Request = -1
 		p.release(c)
 	}
 }
@@ -185,12 +183,9 @@ func (p *Pool) overRelease() {
 
 // release hands a free slot to the first waiter, and wakes that one only; or it stays free.
 func (p *Pool) release(c pool.Conn) {
-	t := pool.NoTicket
-	if !p.closed {
-		t = p.acquires.Dequeue()
-	}
+	t := p.acquires.Dequeue()
 	if t == pool.NoTicket {
-		p.free.Push(c)
+		p.free = append(p.free, c)
 		return
 	}
 	p.acquires.Disarm(t)
@@ -229,11 +224,11 @@ func (p *Pool) Verify() {
 	if n := p.table.Size(); n != 0 && n != p.opt.MaxSize+p.extra { // none before Start
 		panic(fmt.Sprintf("asyncio: %d slots, want %d and %d extra", n, p.opt.MaxSize, p.extra))
 	}
-	if p.free.Len() != p.table.Count(record.Idle) {
-		panic(fmt.Sprintf("asyncio: %d slots in the queue, %d idle", p.free.Len(), p.table.Count(record.Idle)))
+	if len(p.free) != p.table.Count(record.Idle) {
+		panic(fmt.Sprintf("asyncio: %d slots in the list, %d idle", len(p.free), p.table.Count(record.Idle)))
 	}
-	if p.acquires.Len() > 0 && p.free.Len() > 0 {
-		panic(fmt.Sprintf("asyncio: %d wait while %d slots are free", p.acquires.Len(), p.free.Len()))
+	if p.acquires.Len() > 0 && len(p.free) > 0 {
+		panic(fmt.Sprintf("asyncio: %d wait while %d slots are free", p.acquires.Len(), len(p.free)))
 	}
 	if n := p.leases.Len() + p.handed + p.leaked; n != p.table.Count(record.InUse) {
 		panic(fmt.Sprintf("asyncio: %d slots are in use, but %d lent, %d handed over and %d leaked", p.table.Count(record.InUse),

@@ -3,6 +3,8 @@ package models
 
 import (
 	"poolwise/pool"
+	"poolwise/pool/asyncio"
+	"poolwise/pool/handoff"
 	"poolwise/pool/none"
 	"poolwise/pool/semaphore"
 )
@@ -28,6 +30,12 @@ var Table = []Model{
 	model("semaphore", "the teaching pool of a Rust lab: a semaphore and a list of idle connections",
 		"Permits bound the connections; the most recently returned connection is lent first; only the wait for a permit has a timeout.",
 		semaphore.States, semaphore.DefaultOptions, semaphore.New),
+	model("handoff", "a lock-based pool of a published Java 21 study: a ledger, a queue of waiters and direct hand-off",
+		"What becomes free goes to the longest waiter and to nobody else; deadlines, interrupts, double returns and close are all accounted for.",
+		handoff.States, handoff.DefaultOptions, handoff.New),
+	model("asyncio", "the counting semaphore of a published asyncio starvation simulator",
+		"No connections, only slots; a leaked slot is never released, and a release too many adds one.",
+		asyncio.States, asyncio.DefaultOptions, asyncio.New),
 	model("none", "no pool: a connection for every loan",
 		"Each acquire connects and each return closes. What the others are compared with.",
 		none.States, none.DefaultOptions, none.New),
