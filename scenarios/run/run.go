@@ -63,9 +63,22 @@ func Run(ctx context.Context, base *scenarios.Scenario, cells []scenarios.Cell, 
 	}
 	for i, c := range cells {
 		res.Cells[i] = record.Merge(c.Settings, Names(c.Scenario), runs[i])
+		var checked []record.Figure
+		for _, want := range c.Scenario.Checks {
+			checked = append(checked, mustParse(want.Expr).Figure)
+		}
+		res.Cells[i].KeepSamples(checked)
 	}
 	judge(res, cells)
 	return res, nil
+}
+
+func mustParse(check string) record.Expr {
+	e, err := record.ParseCheck(check)
+	if err != nil {
+		panic(fmt.Sprintf("run: check %q of a valid scenario: %v", check, err))
+	}
+	return e
 }
 
 // judge evaluates the checks of every cell.
@@ -74,10 +87,7 @@ func judge(res *record.Result, cells []scenarios.Cell) {
 	var binding []record.Check
 	for i, c := range cells {
 		for _, want := range c.Scenario.Checks {
-			expr, err := record.ParseCheck(want.Expr)
-			if err != nil {
-				panic(fmt.Sprintf("run: check %q of a valid scenario: %v", want.Expr, err))
-			}
+			expr := mustParse(want.Expr)
 			got := expr.Evaluate(&res.Cells[i])
 			got.Cell, got.Settings, got.Line, got.Level = i, c.Settings, want.Line, want.Level.String()
 			res.Checks = append(res.Checks, got)

@@ -15,13 +15,21 @@ import (
 // or, with a selector, of {wait}, {hold}, {connect} or {failed_after}. {service=NAME} selects one of several pools. Counts are
 // those of one replication, on the average if there are several. The unit of the limit is that of the figure: 50ms, 0.1% (or
 // 0.001), 900/s, or a bare number for a count.
+//
+// The limit may be the figure of a baseline, or a multiple of it: p(99)<=baseline*1.05.
 type Expr struct {
+	Figure
+	op      string
+	limit   float64 // in the metric's unit; against a baseline, its multiple
+	against bool    // the limit is a multiple of the baseline's figure
+	written string  // the limit as it was written
+}
+
+// Figure is one figure of a cell, written as in a check: p(99), p(95){wait}, failed_rate.
+type Figure struct {
 	metric  *metric
 	of      *durations // those described; nil for other figures
 	service string     // empty for all
-	op      string
-	limit   float64 // in the metric's unit
-	written string  // the limit as it was written
 }
 
 // CheckError is a mistake in a check.
@@ -153,59 +161,120 @@ func ParseCheck(s string) (Expr, error) {
 	return e, nil
 }
 
-// String returns the check so that ParseCheck reads it back, without needless spaces and selectors.
-func (e Expr) String() string {
-	if e.metric == nil {
+// ParseFigure reads a figure. Its error is a *CheckError.
+func ParseFigure(s string) (Figure, error) {
+	p := checkParser{text: s}
+	f, err := p.figure()
+	if err != nil {
+		return Figure{}, err
+	}
+	if p.space(); p.rest() != "" {
+		return Figure{}, p.fail(p.pos, "want nothing after the figure, have %q", p.rest())
+	}
+	return f, nil
+}
+
+// String returns the figure so that ParseFigure reads it back, without needless spaces and selectors.
+func (f Figure) String() string {
+	if f.metric == nil {
 		return ""
 	}
 	var sel []string
-	if e.of != nil && e.of != summaries[0] {
-		sel = append(sel, e.of.name)
+	if f.of != nil && f.of != summaries[0] {
+		sel = append(sel, f.of.name)
 	}
-	if e.service != "" {
-		name := e.service
+	if f.service != "" {
+		name := f.service
 		if strings.ContainsFunc(name, notInName) {
 			name = strconv.Quote(name)
 		}
 		sel = append(sel, "service="+name)
 	}
-	s := e.metric.name
+	s := f.metric.name
 	if sel != nil {
 		s += "{" + strings.Join(sel, ",") + "}"
 	}
-	return s + e.op + e.written
+	return s
 }
 
-// Service returns the pool that the check selects, empty if it selects none.
-func (e Expr) Service() string { return e.service }
+// Service returns the pool that the figure selects, empty if it selects none.
+func (f Figure) Service() string { return f.service }
+
+// Unit returns the unit of the figure: ns, ratio, count or per_second.
+func (f Figure) Unit() string { return f.metric.unit }
+
+// MoreIsBetter reports whether a higher value of the figure is the better one, as it is of throughput and ok.
+func (f Figure) MoreIsBetter() bool { return f.metric.name == "throughput" || f.metric.name == "ok" }
+
+// String returns the check so that ParseCheck reads it back, without needless spaces and selectors.
+func (e Expr) String() string { return e.Figure.String() + e.op + e.written }
+
+// Against reports whether the limit is that of a baseline.
+func (e Expr) Against() bool { return e.against }
 
 // Evaluate judges a cell. Without replications the point decides; with an interval, all of it must be on one side of the limit,
 // or the check is inconclusive. A figure that was not measured, because there were no samples or too few for the percentile, is
 // not evaluated.
+// A check against a baseline is not evaluated here: see EvaluateAgainst.
 func (e Expr) Evaluate(c *Cell) Check {
 	k := Check{Expr: e.String(), Settings: c.Settings, Status: NotEvaluated, Unit: e.metric.unit}
-	f := e.measure(c)
-	if !f.Known {
+	f := e.Measure(c)
+	if !f.Known || e.against {
 		return k
 	}
-	if !f.Interval {
-		f.Lo, f.Hi = f.Value, f.Value
-	}
 	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
-	k.Status = e.judge(f.Lo, f.Hi)
+	k.Status = e.judge(f.Lo, f.Hi, e.limit)
 	return k
 }
 
-func (e Expr) measure(c *Cell) Float {
-	if e.service != "" {
-		if c = c.service(e.service); c == nil {
+// EvaluateAgainst judges a cell by a baseline if the check has one, and otherwise as Evaluate does. With samples of both, what
+// is judged is the interval of the difference between the figure and its limit.
+func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
+	if !e.against {
+		return e.Evaluate(c)
+	}
+	k := Check{Expr: e.String(), Settings: c.Settings, Status: NotEvaluated, Unit: e.metric.unit}
+	f := e.Measure(c)
+	if !f.Known || baseline == nil {
+		return k
+	}
+	b := e.Measure(baseline)
+	if !b.Known {
+		return k
+	}
+	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
+	d := Difference(e.Sample(c), e.Sample(baseline), e.limit)
+	if !d.Interval {
+		d = ExactFloat(f.Value - float64(e.limit*b.Value))
+	}
+	k.Status = e.judge(d.Lo, d.Hi, 0)
+	return k
+}
+
+// Measure returns the figure of a cell, with an interval if the cell has replications to take it from. Without one, Lo and Hi
+// are the value.
+func (f Figure) Measure(c *Cell) Float {
+	v := f.measure(c)
+	if !v.Interval {
+		v.Lo, v.Hi = v.Value, v.Value
+		if s := known(f.Sample(c)); v.Known && len(s) > 1 {
+			mean, half, _ := studentT(s)
+			v.Lo, v.Hi, v.Interval = min(v.Value, mean-half), max(v.Value, mean+half), true
+		}
+	}
+	return v
+}
+
+func (f Figure) measure(c *Cell) Float {
+	if f.service != "" {
+		if c = c.service(f.service); c == nil {
 			return Float{}
 		}
 	}
-	if e.of != nil {
-		return e.metric.dist(e.of.of(c)).float()
+	if f.of != nil {
+		return f.metric.dist(f.of.of(c)).float()
 	}
-	return e.metric.cell(c)
+	return f.metric.cell(c)
 }
 
 // service returns what is known of one pool as a cell, nil if there is no such pool.
@@ -222,21 +291,21 @@ func (c *Cell) service(name string) *Cell {
 }
 
 // judge compares all values from lo to hi with the limit.
-func (e Expr) judge(lo, hi float64) Status {
+func (e Expr) judge(lo, hi, limit float64) Status {
 	var all, any bool // of them meet it
 	switch e.op {
 	case "<":
-		all, any = hi < e.limit, lo < e.limit
+		all, any = hi < limit, lo < limit
 	case "<=":
-		all, any = hi <= e.limit, lo <= e.limit
+		all, any = hi <= limit, lo <= limit
 	case ">":
-		all, any = lo > e.limit, hi > e.limit
+		all, any = lo > limit, hi > limit
 	case ">=":
-		all, any = lo >= e.limit, hi >= e.limit
+		all, any = lo >= limit, hi >= limit
 	case "==":
-		all, any = lo == e.limit && hi == e.limit, lo <= e.limit && e.limit <= hi
+		all, any = lo == limit && hi == limit, lo <= limit && limit <= hi
 	case "!=":
-		all, any = e.limit < lo || hi < e.limit, lo != e.limit || hi != e.limit
+		all, any = limit < lo || hi < limit, lo != limit || hi != limit
 	}
 	switch {
 	case all:
@@ -268,6 +337,40 @@ type checkParser struct {
 }
 
 func (p *checkParser) parse() (e Expr, err error) {
+	if e.Figure, err = p.figure(); err != nil {
+		return e, err
+	}
+	if e.op, err = p.operator(); err != nil {
+		return e, err
+	}
+	if p.skip("baseline") {
+		e.against = true
+		e.limit, e.written, err = p.multiple()
+		return e, err
+	}
+	e.limit, e.written, err = p.limit(e.metric)
+	return e, err
+}
+
+// multiple reads what may follow the word baseline: *1.05.
+func (p *checkParser) multiple() (float64, string, error) {
+	if !p.skip("*") {
+		if p.space(); p.rest() != "" {
+			return 0, "", p.fail(p.pos, "want nothing or a multiple such as *1.05 after baseline, have %q", p.rest())
+		}
+		return 1, "baseline", nil
+	}
+	p.space()
+	at, text := p.pos, strings.TrimRight(p.rest(), " \t")
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f >= 0) || f > 1e9 || !isPlain(text) {
+		return 0, "", p.fail(at, "want a number such as 1.05, have %q", text)
+	}
+	p.pos = len(p.text)
+	return f, "baseline*" + text, nil
+}
+
+func (p *checkParser) figure() (e Figure, err error) {
 	if e.metric, err = p.metric(); err != nil {
 		return e, err
 	}
@@ -286,11 +389,7 @@ func (p *checkParser) parse() (e Expr, err error) {
 	if total && e.service != "" {
 		return e, p.fail(at, "%s is not measured of one service; leave service=%s out", what, e.service)
 	}
-	if e.op, err = p.operator(); err != nil {
-		return e, err
-	}
-	e.limit, e.written, err = p.limit(e.metric)
-	return e, err
+	return e, nil
 }
 
 // fail reports a mistake at byte at.
@@ -349,7 +448,7 @@ func (p *checkParser) metric() (*metric, error) {
 	return nil, p.fail(at, "unknown metric %q, did you mean %s?", name, nearest(name, names))
 }
 
-func (p *checkParser) selectors(e *Expr) error {
+func (p *checkParser) selectors(e *Figure) error {
 	if !p.skip("{") {
 		return nil
 	}
@@ -366,7 +465,7 @@ func (p *checkParser) selectors(e *Expr) error {
 	}
 }
 
-func (p *checkParser) selector(e *Expr) error {
+func (p *checkParser) selector(e *Figure) error {
 	p.space()
 	at := p.pos
 	word := p.until(notInName)
@@ -391,7 +490,7 @@ func (p *checkParser) selector(e *Expr) error {
 	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, nearest(word, names))
 }
 
-func (p *checkParser) service(e *Expr, at int) error {
+func (p *checkParser) service(e *Figure, at int) error {
 	if e.service != "" {
 		return p.fail(at, "want one service, not two")
 	}

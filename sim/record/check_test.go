@@ -228,7 +228,7 @@ func TestJudgeIsAboutEveryValue(t *testing.T) {
 		case met[true]:
 			want = Passed
 		}
-		if got := e.judge(float64(lo), float64(hi)); got != want {
+		if got := e.judge(float64(lo), float64(hi), e.limit); got != want {
 			t.Fatalf("%d..%d %s %v: %s, want %s", lo, hi, e.op, e.limit, got, want)
 		}
 	})

@@ -15,6 +15,13 @@ import (
 // in the replications, which for a percentile is widened, if need be, to include the value of the merged histogram.
 func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c := Cell{Settings: settings, Replications: len(runs), Warnings: []string{}}
+	if len(runs) > 1 {
+		for i := range runs {
+			one := Merge(settings, pools, runs[i:i+1])
+			one.Curves = Curves{}
+			c.Each = append(c.Each, one)
+		}
+	}
 	parts := make([][]*Part, len(runs))
 	for i, r := range runs {
 		for j := range r.Parts {
@@ -27,7 +34,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.SlowAcquires = merged.Slow
 	c.Connect, _ = summarize(len(runs), func(i int) *Histogram { return &runs[i].Connect })
 	c.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
-	c.FailedRate = acrossFloat(len(runs), func(i int) (float64, bool) { return failedRate(parts[i]) })
+	c.FailedRate = mergeFailedRate(parts)
 	c.Makespan = acrossDuration(len(runs), func(i int) time.Duration { return time.Duration(lastEnd(parts[i])) })
 	c.Leaked = acrossFloat(len(runs), func(i int) (float64, bool) {
 		var n int64
@@ -68,7 +75,7 @@ func mergePool(name string, j int, runs []*Run) PoolCell {
 	var merged Part
 	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(one, &merged)
 	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(one[i]) })
-	pc.FailedRate = acrossFloat(len(runs), func(i int) (float64, bool) { return failedRate(one[i]) })
+	pc.FailedRate = mergeFailedRate(one)
 	pc.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Parts[j].Levels })
 	return pc
 }
@@ -171,18 +178,6 @@ func (r *Run) drained() bool {
 	return true
 }
 
-func failedRate(parts []*Part) (float64, bool) {
-	var ended, failed int64
-	for _, p := range parts {
-		ended += p.Requests.OK + p.Requests.Failed
-		failed += p.Requests.Failed
-	}
-	if ended == 0 {
-		return 0, false
-	}
-	return float64(failed) / float64(ended), true
-}
-
 func lastEnd(parts []*Part) (last sim.Time) {
 	for _, p := range parts {
 		last = max(last, p.LastEnd)
@@ -230,7 +225,7 @@ func mergeWarnings(runs []*Run) []string {
 	return order
 }
 
-// acrossFloat estimates a number from its values in n replications; those without a value are left out.
+// acrossFloat estimates a number that is never negative from its values in n replications; those without a value are left out.
 func acrossFloat(n int, of func(int) (float64, bool)) Float {
 	var v []float64
 	for i := range n {
@@ -242,7 +237,7 @@ func acrossFloat(n int, of func(int) (float64, bool)) Float {
 		return Float{}
 	}
 	mean, half, ok := studentT(v)
-	return Float{Value: mean, Lo: mean - half, Hi: mean + half, Known: true, Interval: ok}
+	return Float{Value: mean, Lo: max(mean-half, 0), Hi: mean + half, Known: true, Interval: ok}
 }
 
 func acrossDuration(n int, of func(int) time.Duration) Duration {

@@ -388,3 +388,135 @@ func TestRecorderMissesNothingThatItDoesNotWant(t *testing.T) {
 		t.Errorf("(-all +wanted):\n%s", d)
 	}
 }
+
+// TestProportion: Wilson's interval of 5 in 50 is 0.0435 to 0.2136 (Brown, Cai and DasGupta 2001 give the formula), and without
+// an event in 1000 trials the rule of three says 0.3 %.
+func TestProportion(t *testing.T) {
+	for _, x := range []struct {
+		k, n   int64
+		lo, hi float64
+	}{{5, 50, 0.04348, 0.21360}, {0, 1000, 0, 0.003}, {1000, 1000, 0.997, 1}, {0, 1, 0, 1}} {
+		if lo, hi := proportion(x.k, x.n); math.Abs(lo-x.lo) > 1e-4 || math.Abs(hi-x.hi) > 1e-4 {
+			t.Errorf("%d of %d: %.5f to %.5f, want %v to %v", x.k, x.n, lo, hi, x.lo, x.hi)
+		}
+	}
+}
+
+// requests is a run in which ok requests take 1 ms each and failed ones fail at once.
+func requests(ok, failed int) *Run {
+	r := NewRecorder(1, 0)
+	for i := range ok + failed {
+		f := Fact{At: sim.Time(ms), Kind: RequestEnded, Took: ms}
+		if i >= ok {
+			f.Outcome, f.Took = Failed, 0
+		}
+		r.Note(Fact{Kind: RequestBegan})
+		r.Note(f)
+	}
+	return r.Finish(sim.Time(ms), 0, 0)
+}
+
+func TestFailedRateIntervals(t *testing.T) {
+	rate := func(runs ...*Run) Float { return Merge(nil, nil, runs).FailedRate }
+	if f := rate(requests(1000, 0)); f.Interval || f.Value != 0 || f.Hi != 0 {
+		t.Errorf("one replication: %+v, want no interval", f)
+	}
+	if f := rate(requests(500, 0), requests(500, 0)); !f.Interval || f.Value != 0 || f.Lo != 0 || f.Hi != 0.003 {
+		t.Errorf("no failure in 1000 requests: %+v, want 0 to 0.003", f)
+	}
+	// 100 and 200 of 1000: mean 0.15, t(1; 0.975) = 12.706, half 12.706 x 0.0707 / sqrt(2) = 0.635.
+	if f := rate(requests(900, 100), requests(800, 200)); f.Value != 0.15 || f.Lo != 0 || math.Abs(f.Hi-0.7853) > 1e-3 {
+		t.Errorf("many failures: %+v, want 0.15, 0 to 0.785", f)
+	}
+	// Two replications that agree on 5 of 500 would give no width at all: Wilson's 10 of 1000.
+	if f := rate(requests(495, 5), requests(495, 5)); math.Abs(f.Lo-0.00544) > 1e-4 || math.Abs(f.Hi-0.01831) > 1e-4 {
+		t.Errorf("few failures: %+v, want 0.0054 to 0.0183", f)
+	}
+}
+
+func TestDifferenceIsTakenPairByPair(t *testing.T) {
+	nan := math.NaN()
+	// 1, 2, 3 less 0 each: mean 2, t(2; 0.975) = 4.3027, half 4.3027 / sqrt(3) = 2.4841.
+	d := Difference([]float64{11, 12, nan, 13}, []float64{5, 5, 5, 5}, 2)
+	if !d.Interval || d.Value != 2 || math.Abs(d.Hi-4.4841) > 1e-3 {
+		t.Errorf("%+v, want 2 ± 2.484", d)
+	}
+	if d := Difference([]float64{1, 2}, []float64{1}, 1); d.Known {
+		t.Errorf("samples of different lengths: %+v", d)
+	}
+	if d := Difference([]float64{1, nan}, []float64{1, 2}, 1); d.Known {
+		t.Errorf("one pair: %+v", d)
+	}
+}
+
+func TestSamplesAreKeptAndReadBack(t *testing.T) {
+	c := Merge(nil, []string{""}, []*Run{requests(10, 0), requests(0, 5), requests(30, 0)})
+	wait, err := ParseFigure("p(99){wait}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.KeepSamples([]Figure{wait})
+	b, err := json.Marshal(c.Samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"failed_rate":[0,1,0]`, `"avg":[1000000,null,1000000]`, `"throughput":[10000,0,30000]`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %s in %s", want, b)
+		}
+	}
+	var back Samples
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(c.Samples, back, cmp.Comparer(func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })); d != "" {
+		t.Error(d)
+	}
+	// From the samples alone, as from a result that was read back, a figure has the same values.
+	avg, _ := ParseFigure("avg")
+	read := Cell{Samples: back}
+	if got := avg.Sample(&read); len(got) != 3 || got[0] != 1e6 || !math.IsNaN(got[1]) {
+		t.Errorf("avg %v", got)
+	}
+}
+
+func TestCheckAgainstABaseline(t *testing.T) {
+	cell := func(oks ...int) *Cell {
+		var runs []*Run
+		for _, n := range oks {
+			runs = append(runs, requests(n, 0))
+		}
+		c := Merge(nil, []string{""}, runs)
+		return &c
+	}
+	for _, x := range []struct {
+		expr     string
+		now, old *Cell
+		want     Status
+	}{
+		{"throughput>=baseline*0.95", cell(96), cell(100), Passed},
+		{"throughput>=baseline*0.95", cell(94), cell(100), FailedCheck},
+		{"throughput>=baseline", cell(100), cell(100), Passed},
+		{"throughput>=baseline", cell(100), nil, NotEvaluated},
+		{"p(99)<=baseline", cell(10), cell(10), NotEvaluated}, // 10 values support no p99
+		// Pair by pair each is 1 higher, although the values are far apart.
+		{"throughput>baseline", cell(101, 201, 301), cell(100, 200, 300), Passed},
+		{"throughput>baseline", cell(101, 199, 301), cell(100, 200, 300), Inconclusive},
+	} {
+		e, err := ParseCheck(x.expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.EvaluateAgainst(x.now, x.old); got.Status != x.want {
+			t.Errorf("%s: %s (%v), want %s", x.expr, got.Status, got.Value, x.want)
+		}
+		if again, err := ParseCheck(e.String()); err != nil || again != e {
+			t.Errorf("%s is written %s, and read %v, %v", x.expr, e, again, err)
+		}
+	}
+	for _, bad := range []string{"p(99)<baseline*", "p(99)<baseline*x", "p(99)<baseline+1", "p(99)<baseline*-1"} {
+		if _, err := ParseCheck(bad); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+}

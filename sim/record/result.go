@@ -52,6 +52,9 @@ type Cell struct {
 	Warnings     []string    `json:"warnings"`
 	Pools        []PoolCell  `json:"pools,omitempty"` // with several pools: each of them
 
+	Samples Samples `json:"samples,omitempty"` // with replications: what comparisons need
+	Each    []Cell  `json:"-"`                 // with replications: each of them, without intervals and curves
+
 	Curves Curves `json:"-"` // what charts draw
 }
 
