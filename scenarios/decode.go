@@ -286,24 +286,45 @@ func (d *decoder) read(n *node, v reflect.Value, path string) {
 	}
 }
 
-// follows reports whether a message about path may merely follow from a mistake that was reported already: in the value itself,
-// around it, just below it, in a neighbour that the message speaks of, or in a step before.
-func (d *decoder) follows(path, message string) bool {
+// consequences tells which mistakes may merely follow from those of a decoder.
+type consequences struct {
+	failed map[string]bool     // paths whose values are not known
+	leaves map[string][]string // the keys of those, by what they lie in
+	steps  map[string]bool
+}
+
+func (d *decoder) consequences() consequences {
+	c := consequences{map[string]bool{}, map[string][]string{}, map[string]bool{}}
 	for _, f := range d.failed {
 		parent, leaf := split(f)
-		if _, within := below(path, f); within || path == parent {
-			return true
-		}
-		if p, _ := split(path); p == parent && mentions(message, leaf) {
-			return true
-		}
+		c.failed[f] = true
+		c.leaves[parent] = append(c.leaves[parent], leaf)
 	}
 	for _, l := range d.steps {
-		if _, within := below(path, l); within && aboutLoans.MatchString(message) {
+		c.steps[l] = true
+	}
+	return c
+}
+
+// has reports whether a message about path may follow from a mistake that was reported already: in the value itself, around it,
+// just below it, in a neighbour that the message speaks of, or in a step before.
+func (c consequences) has(path, message string) bool {
+	if len(c.leaves[path]) > 0 {
+		return true
+	}
+	parent, _ := split(path)
+	if slices.ContainsFunc(c.leaves[parent], func(leaf string) bool { return mentions(message, leaf) }) {
+		return true
+	}
+	loans := aboutLoans.MatchString(message)
+	for at := path; ; at, _ = split(at) {
+		switch {
+		case c.failed[at] || loans && c.steps[at]:
 			return true
+		case at == "":
+			return false
 		}
 	}
-	return false
 }
 
 // aboutLoans is what workload says of steps that acquire and return out of step.

@@ -18,6 +18,10 @@ func TestDecode(t *testing.T) {
 		data := fstest.MapFS{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			src, o := options(d.Input)
+			show := func(err error) string { // the list of models grows
+				all := modelNames()
+				return strings.NewReplacer(listed(all, "or"), "MODELS", listed(all, "and"), "MODELS").Replace(err.Error()) + "\n"
+			}
 			o.Open = data.Open
 			switch d.Cmd {
 			case "file": // a data file for what follows
@@ -26,13 +30,13 @@ func TestDecode(t *testing.T) {
 			case "decode":
 				s, err := Decode("f.yaml", []byte(src), o)
 				if err != nil {
-					return err.Error() + "\n"
+					return show(err)
 				}
 				return values(s)
 			case "expand":
 				cells, err := Expand("f.yaml", []byte(src), o)
 				if err != nil {
-					return err.Error() + "\n"
+					return show(err)
 				}
 				var b strings.Builder
 				for _, c := range cells {

@@ -68,7 +68,8 @@ func oneLine(s string) string {
 
 func spoils(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }
 
-// Errors are all mistakes in a scenario, in the order of their places: the file's, then those of the overrides.
+// Errors are all mistakes in a scenario, the first hundred of them, in the order of their places: the file's, then those of the
+// overrides.
 type Errors []*Error
 
 // Error returns a line for each mistake.
@@ -89,6 +90,9 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
+// maxErrors is how many mistakes are shown.
+const maxErrors = 100
+
 // err returns e sorted and without repetitions, nil if there are none.
 func (e Errors) err() error {
 	if len(e) == 0 {
@@ -99,13 +103,19 @@ func (e Errors) err() error {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	seen := map[Error]bool{}
-	return slices.DeleteFunc(e, func(x *Error) bool {
+	e = slices.DeleteFunc(e, func(x *Error) bool {
 		key := *x
 		key.Field = "" // one value may be reached on several paths: aliases, cells of a sweep
 		was := seen[key]
 		seen[key] = true
 		return was
 	})
+	if n := len(e) - maxErrors; n > 0 {
+		more := *e[maxErrors]
+		more.Field, more.Msg = "", fmt.Sprintf("here begin %d more mistakes", n)
+		e = append(e[:maxErrors], &more)
+	}
+	return e
 }
 
 // below reports whether path is ancestor or lies below it, and returns what is left of it then.

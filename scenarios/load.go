@@ -172,8 +172,9 @@ func (l *loader) decode(root *node) (*Scenario, Errors) {
 	if s.Estimate == Steady && root.get("warmup") == nil {
 		s.Warmup = Warmup{Auto: true}
 	}
+	known := d.consequences()
 	s.Validate(func(path, message string) {
-		if !d.follows(path, message) {
+		if !known.has(path, message) {
 			d.errs = append(d.errs, root.find(path).error(l.file, path, message))
 		}
 	})

@@ -76,7 +76,7 @@ func (v validator) mistake(schema any, n *node, path string) string {
 				bad = fmt.Sprintf("%s: want %v", path, arg)
 			}
 		case "pattern":
-			if n.kind == scalar && !regexp.MustCompile(arg.(string)).MatchString(n.text) {
+			if n.kind == scalar && !pattern(arg).MatchString(n.text) {
 				bad = fmt.Sprintf("%s: %q does not match %v", path, n.text, arg)
 			}
 		case "minimum", "maximum":
@@ -128,6 +128,15 @@ func (v validator) mistake(schema any, n *node, path string) string {
 		}
 	}
 	return ""
+}
+
+var patterns = map[any]*regexp.Regexp{}
+
+func pattern(text any) *regexp.Regexp {
+	if patterns[text] == nil {
+		patterns[text] = regexp.MustCompile(text.(string))
+	}
+	return patterns[text]
 }
 
 func (v validator) definition(ref any) object {
@@ -321,7 +330,7 @@ func (f form) value(schema any, depth int) *node {
 	case s["pattern"] != nil:
 		var fit []string
 		for _, j := range junk {
-			if regexp.MustCompile(s["pattern"].(string)).MatchString(j) {
+			if pattern(s["pattern"]).MatchString(j) {
 				fit = append(fit, j)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // The limits of a sweep.
 const (
 	maxCells = 10000
-	maxWork  = 20_000_000 // values of all cells together
+	maxWork  = 5_000_000 // values of all cells together
 )
 
 // Sweep is the axes of a grid, the slowest first.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"poolwise/pool/models"
+	"poolwise/pool/sqlx"
 	"poolwise/sim/record"
 )
 
@@ -13,6 +14,7 @@ import (
 const (
 	maxInstances    = 10000 // of all services together
 	maxReplications = 100000
+	maxChecks       = 1000
 )
 
 // Validate reports every mistake in s: the dotted path of the value, and what is wrong and what would be right.
@@ -26,12 +28,17 @@ func (s *Scenario) Validate(bad func(path, message string)) {
 	case single:
 		all := s.All()
 		all[0].validate(s, bad)
+		s.validateParent(&all[0], bad)
 	case len(s.Services) == 0:
 		bad("pool", "there is no pool: want pool and workload, or services; without a pool it is {model: none}")
 	}
 	s.validateServices(bad)
 	if s.Replications < 1 || s.Replications > maxReplications {
 		bad("replications", fmt.Sprintf("want 1 to %d, have %d", maxReplications, s.Replications))
+	}
+	if len(s.Checks) > maxChecks {
+		bad("checks", fmt.Sprintf("want at most %d, have %d", maxChecks, len(s.Checks)))
+		return
 	}
 	var names []string
 	if s.instances() <= maxInstances {
@@ -95,7 +102,58 @@ func (s *Scenario) validateServices(bad func(path, message string)) {
 			bad("start_every", fmt.Sprintf("want a duration that is not negative, have %v", v.StartEvery))
 		}
 		v.validate(s, bad)
+		s.validateParent(v, bad)
 	}
+}
+
+// validateParent checks a pool that takes its permits from the pool of another service: instance by instance, as two pools of
+// one program.
+func (s *Scenario) validateParent(v *Service, bad func(path, message string)) {
+	child := sqlxOptions(v)
+	if child == nil || child.Parent == "" {
+		return
+	}
+	at := func(name string) *Service {
+		i := slices.IndexFunc(s.Services, func(o Service) bool { return o.Name == name })
+		if i < 0 {
+			return nil
+		}
+		return &s.Services[i]
+	}
+	parent := at(child.Parent)
+	if parent == nil {
+		bad("pool.parent", fmt.Sprintf("there is no service %q", child.Parent))
+		return
+	}
+	options := sqlxOptions(parent)
+	if options == nil {
+		bad("pool.parent", fmt.Sprintf("the pool of %q is not of the model sqlx", child.Parent))
+		return
+	}
+	seen := map[string]bool{}
+	for up := child; up != nil && up.Parent != ""; up = sqlxOptions(at(up.Parent)) {
+		if seen[up.Parent] {
+			bad("pool.parent", fmt.Sprintf("%q is its own parent in the end", child.Parent))
+			return
+		}
+		seen[up.Parent] = true
+	}
+	child.ValidateChild(options, under(bad, "pool"))
+	if v.Instances != parent.Instances {
+		bad("instances", fmt.Sprintf("want as many as the parent %q has (%d), have %d", child.Parent, parent.Instances, v.Instances))
+	}
+	if v.StartAt < parent.StartAt || v.StartEvery < parent.StartEvery {
+		bad("start_at", fmt.Sprintf("want no instance to start before that of the parent %q", child.Parent))
+	}
+}
+
+// sqlxOptions returns the options of the pool of a service if it is one of sqlx, nil otherwise.
+func sqlxOptions(v *Service) *sqlx.Options {
+	if v == nil || v.Pool == nil {
+		return nil
+	}
+	o, _ := v.Pool.Options.(*sqlx.Options)
+	return o
 }
 
 // validate checks one service of s.
