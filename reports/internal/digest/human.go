@@ -129,7 +129,7 @@ func amount(v float64, significant int) string {
 	return strconv.FormatFloat(v*1e9, 'g', significant, 64)
 }
 
-// digits writes v with so many significant digits, and without an exponent.
+// digits writes v with so many significant digits, and without an exponent unless it is very small.
 func digits(v float64, significant int) string {
 	if v == 0 {
 		return "0"
@@ -140,6 +140,9 @@ func digits(v float64, significant int) string {
 	}
 	_, exponent, _ := strings.Cut(strconv.FormatFloat(rounded, 'e', -1, 64), "e")
 	magnitude, _ := strconv.Atoi(exponent)
+	if magnitude < -6 {
+		return strconv.FormatFloat(rounded, 'g', -1, 64)
+	}
 	return strconv.FormatFloat(rounded, 'f', max(significant-1-magnitude, 0), 64)
 }
 

@@ -1,0 +1,479 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"poolwise/reports/internal/reporttest"
+	"poolwise/sim/record"
+)
+
+const about = "Throughput and latency against pool size, one 4-core server that allows 20 connections."
+
+func lab(replications int) *record.Result {
+	return reporttest.Result("sizing-knee", about, reporttest.Lab, replications)
+}
+
+// drawing is what an SVG shows.
+type drawing struct {
+	texts []text
+	paths []path
+}
+
+type text struct {
+	s    string
+	x, y float64
+}
+
+type path struct {
+	style string
+	x     []float64 // of its points
+}
+
+var numbers = regexp.MustCompile(`-?[0-9][0-9.e+-]*`)
+
+// read takes an SVG apart; everything must lie on the sheet.
+func read(t interface{ Fatalf(string, ...any) }, svg []byte) drawing {
+	var d drawing
+	number := func(s string, most float64) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(v >= -1 && v <= most+1) {
+			t.Fatalf("%q is not on the sheet", s)
+		}
+		return v
+	}
+	for dec := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return d
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, svg)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		attr := map[string]string{}
+		for _, a := range e.Attr {
+			attr[a.Name.Local] = a.Value
+		}
+		switch e.Name.Local {
+		case "text":
+			var s string
+			if err := dec.DecodeElement(&s, &e); err != nil {
+				t.Fatalf("%v", err)
+			}
+			d.texts = append(d.texts, text{s, number(attr["x"], width), number(strings.TrimPrefix(attr["y"], "-"), height)})
+		case "path":
+			if strings.ContainsAny(attr["d"], "NIn") { // NaN, Inf
+				t.Fatalf("path %s", attr["d"])
+			}
+			p := path{style: attr["style"]}
+			for _, point := range strings.FieldsFunc(attr["d"], func(r rune) bool { return strings.ContainsRune("MLZ", r) }) {
+				xy := numbers.FindAllString(point, -1)
+				p.x = append(p.x, number(xy[0], width))
+				number(xy[1], height)
+			}
+			d.paths = append(d.paths, p)
+		}
+	}
+}
+
+func (d drawing) has(s string) bool {
+	return slices.ContainsFunc(d.texts, func(t text) bool { return t.s == s })
+}
+
+// where returns the place of a text.
+func (d drawing) where(s string) text {
+	return d.texts[slices.IndexFunc(d.texts, func(t text) bool { return t.s == s })]
+}
+
+// count returns how many paths have a style.
+func (d drawing) count(style string) (n int) {
+	for _, p := range d.paths {
+		if strings.Contains(p.style, style) {
+			n++
+		}
+	}
+	return n
+}
+
+// dots returns how many circles there are of a radius and a colour.
+func dots(svg []byte, radius, colour string) int {
+	return len(regexp.MustCompile(`A`+regexp.QuoteMeta(radius)+`,[^"]*" style="fill:#`+colour+`"`).FindAll(svg, -1))
+}
+
+func sizingCurve(t *testing.T, r *record.Result) []byte {
+	svg, err := SizingCurve(r, "pool.max", "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svg
+}
+
+func TestSizingCurveOfTheLab(t *testing.T) {
+	svg := sizingCurve(t, lab(1))
+	d := read(t, svg)
+	for _, want := range []string{
+		"sizing-knee: throughput and latency against pool.max", about, "pool.max", "2", "4", "8", "16", "20", "40",
+		"Throughput, requests served per second", "Latency of served requests", "Share of failed requests", "p50", "p95", "p99",
+		"600/s", "300 ms", "100 %", "too small", "flat", "past the server's limit", "62 %", "38 % ok",
+	} {
+		if !d.has(want) {
+			t.Errorf("no text %q", want)
+		}
+	}
+	// Six points of throughput and six of p95, both blue, and six of p50.
+	for colour, want := range map[string]int{"0072B2": 12, "56B4E9": 6} {
+		if n := dots(svg, "3", colour); n != want {
+			t.Errorf("%d dots of colour %s, want %d", n, colour, want)
+		}
+	}
+	if n := dots(svg, "1.8", "FFFFFF"); n != 4+1 {
+		t.Errorf("%d hollow dots, want those of the 4 lines at 40 and the legend's", n)
+	}
+	if n := d.count("stroke-dasharray"); n != 4 {
+		t.Errorf("%d dashed lines, want those of the 4 lines from 20 to 40", n)
+	}
+	if n := d.count("stroke-width:0.8"); n != 0 {
+		t.Errorf("%d pieces of error bars without replications", n)
+	}
+	// The regions meet between the settings that they are about.
+	edge := func(style string) (from, to float64) {
+		for _, p := range d.paths {
+			if strings.Contains(p.style, style) {
+				return slices.Min(p.x), slices.Max(p.x)
+			}
+		}
+		t.Fatalf("nothing is filled with %s", style)
+		return 0, 0
+	}
+	_, small := edge("ECEFF3")
+	flat, limit := edge("E0F1EA")
+	past, _ := edge("FBE8DD")
+	bar, _ := edge("D55E00")
+	if x2, x4, x20, x40 := d.where("2").x, d.where("4").x, d.where("20").x, d.where("40").x; small != flat || limit != past || bar != past ||
+		small < x2 || small > x4 || limit < x20 || limit > x40 {
+		t.Errorf("edges %v=%v and %v=%v=%v; settings at %v, %v, %v, %v", small, flat, limit, past, bar, x2, x4, x20, x40)
+	}
+}
+
+func TestSizingCurveWithoutFailures(t *testing.T) {
+	d := read(t, sizingCurve(t, reporttest.Result("clean", "", reporttest.Lab[:5], 1)))
+	if !d.has("No request failed.") || d.has("Share of failed requests") || d.count("stroke-dasharray") > 0 || d.count("#D55E00") > 0 {
+		t.Error("failures are drawn where there are none")
+	}
+}
+
+func TestSizingCurveOfFailuresOnly(t *testing.T) {
+	rows := slices.Clone(reporttest.Lab)
+	for i := range rows {
+		rows[i].OK, rows[i].Failed, rows[i].How, rows[i].Refused = 0, 400, record.ConnectRefused, 400
+	}
+	svg := sizingCurve(t, reporttest.Result("down", "", rows, 1))
+	d := read(t, svg)
+	if !d.has("the server refuses") || !d.has("100 %") || !d.has("0 % ok") || d.has("flat") {
+		t.Errorf("texts %v", d.texts)
+	}
+	if n := dots(svg, "3", "56B4E9"); n != 0 {
+		t.Errorf("%d latencies of nothing", n)
+	}
+}
+
+// Every interval has an error bar of three pieces.
+func TestSizingCurveIntervals(t *testing.T) {
+	r := lab(5)
+	want := 0
+	for _, c := range r.Cells {
+		for _, has := range []bool{c.Throughput.Interval, c.Latency.P50.Interval, c.Latency.P95.Interval, c.Latency.P99.Interval} {
+			if has {
+				want += 3
+			}
+		}
+	}
+	if n := read(t, sizingCurve(t, r)).count("stroke-width:0.8"); n != want || n == 0 {
+		t.Errorf("%d pieces of error bars, want %d", n, want)
+	}
+}
+
+// grid varies two settings.
+func grid(cores int) *record.Result {
+	var rows []reporttest.Row
+	for c := range cores {
+		for _, row := range reporttest.Lab {
+			row.Settings = append(reporttest.Set("server.cores", c+1), row.Settings...)
+			rows = append(rows, row)
+		}
+	}
+	return reporttest.Result("grid", "", rows, 1)
+}
+
+func TestSizingCurveOfSeveralSettings(t *testing.T) {
+	svg := sizingCurve(t, grid(3))
+	d := read(t, svg)
+	if !d.has("server.cores=1") || !d.has("server.cores=3") || !d.has("Latency of served requests, p99") || d.has("flat") {
+		t.Errorf("texts %v", d.texts)
+	}
+	if n := dots(svg, "3", "E69F00"); n != 12 {
+		t.Errorf("%d dots of the second line, want 6 of throughput and 6 of p99", n)
+	}
+	if d := read(t, sizingCurve(t, grid(12))); !d.has("8 of 12 lines are shown, evenly chosen.") || !d.has("server.cores=12") {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
+// However many settings there are, no two labels of the axis overlap, and the first and the last are there.
+func TestAxisLabelsDoNotOverlap(t *testing.T) {
+	for _, n := range []int{2, 7, 120} {
+		var rows []reporttest.Row
+		for i := range n {
+			row := reporttest.Row{Settings: reporttest.Set("pool.max", (i+1)*100), Took: time.Second, OK: 10, P50: 1, P99: 2}
+			rows = append(rows, row)
+		}
+		d := read(t, sizingCurve(t, reporttest.Result("many", "", rows, 1)))
+		y := d.where("100").y
+		row := slices.DeleteFunc(slices.Clone(d.texts), func(t text) bool { return t.y != y })
+		slices.SortFunc(row, func(a, b text) int { return int(a.x - b.x) })
+		if last := row[len(row)-1].s; last != strconv.Itoa(100*n) {
+			t.Errorf("%d settings: the last label is %s", n, last)
+		}
+		for i := 1; i < len(row); i++ {
+			if end := row[i-1].x + float64(labelInk.width(row[i-1].s)); end > row[i].x {
+				t.Errorf("%d settings: %s ends at %v, %s begins at %v", n, row[i-1].s, end, row[i].s, row[i].x)
+			}
+		}
+	}
+}
+
+func TestPercentileCurve(t *testing.T) {
+	svg, err := PercentileCurve(lab(1), "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := read(t, svg)
+	for _, want := range []string{"sizing-knee: latency by percentile", "percentile", "0 %", "50 %", "90 %", "99 %", "300 ms", "pool.max=2", "pool.max=40 (38 % ok)"} {
+		if !d.has(want) {
+			t.Errorf("no text %q", want)
+		}
+	}
+	if d.has("99.9 %") {
+		t.Error("99.9 % of 400 requests")
+	}
+	if zero, ninety, more := d.where("0 %").x, d.where("90 %").x, d.where("99 %").x; more-ninety < 0.9*(ninety-zero) || more-ninety > 1.1*(ninety-zero) {
+		t.Errorf("0, 90 and 99 %% are at %v, %v, %v: a nine is not as wide as another", zero, ninety, more)
+	}
+	if n := d.count("stroke-dasharray"); n != 2 {
+		t.Errorf("%d dashed lines, want that of 40 and its legend", n)
+	}
+	svg, err = PercentileCurve(grid(4), "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := read(t, svg); !d.has("8 of 24 settings are shown, evenly chosen.") {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
+func TestLevelsOverTime(t *testing.T) {
+	svg, err := LevelsOverTime(lab(3), 1, "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := read(t, svg)
+	for _, want := range []string{
+		"sizing-knee: connections over time at pool.max=4", "Connections", "Waiting for a connection", "size", "idle", "in use", "connecting",
+		"time", "0", "200 ms", "Line: mean; band: up to the maximum. First of the replications.",
+	} {
+		if !d.has(want) {
+			t.Errorf("no text %q", want)
+		}
+	}
+	if lines, bands := d.count("stroke-width:1.5"), d.count("fill-opacity"); lines != 5 || bands < 5 {
+		t.Errorf("%d lines and %d bands, want 5 levels", lines, bands)
+	}
+}
+
+func names(all []Named) []string {
+	var names []string
+	for _, n := range all {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+func TestAll(t *testing.T) {
+	levels := func(format string, n int) []string {
+		var names []string
+		for _, max := range []int{2, 4, 8, 16, 20, 40}[:n] {
+			names = append(names, fmt.Sprintf("levels-pool.max-%d.%s", max, format))
+		}
+		return names
+	}
+	for name, c := range map[string]struct {
+		r    *record.Result
+		want []string
+	}{
+		"lab":       {lab(1), append([]string{"sizing-curve.svg", "percentiles.svg"}, levels("svg", 6)...)},
+		"one cell":  {reporttest.Result("one", "", reporttest.Lab[:1], 1), append([]string{"percentiles.svg"}, levels("svg", 1)...)},
+		"fleet":     {reporttest.Fleet(3, 1), []string{"percentiles.svg", "levels.svg"}},
+		"no cells":  {reporttest.Empty("nothing", ""), nil},
+		"from JSON": {&record.Result{Cells: []record.Cell{{}}}, nil},
+	} {
+		all, err := All(c.r, "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, names(all)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	all, err := All(grid(2), "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 3+mostLines {
+		t.Errorf("several settings: %v", got)
+	}
+}
+
+// PNGs are pictures of the size that is promised.
+func TestPNG(t *testing.T) {
+	b, err := SizingCurve(lab(1), "pool.max", "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := img.Bounds().Size(); size.X != 900 || size.Y != 600 {
+		t.Errorf("size %v", size)
+	}
+}
+
+func TestDeterminism(t *testing.T) {
+	for _, format := range []string{"svg", "png"} {
+		first, err := All(lab(3), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := All(lab(3), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range first {
+			if !bytes.Equal(first[i].Bytes, second[i].Bytes) {
+				t.Errorf("two drawings of %s differ", first[i].Name)
+			}
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	r := lab(1)
+	empty := &record.Result{Cells: []record.Cell{{}}}
+	for want, err := range map[string]error{
+		`chart: want svg or png, have format "pdf"`:                                                second(PercentileCurve(r, "pdf")),
+		`sizing curve: want a setting that is swept over numbers, have "pool.min"`:                 second(SizingCurve(r, "pool.min", "svg")),
+		"percentiles: the result has no latencies; one that was read from JSON has figures only":   second(PercentileCurve(empty, "svg")),
+		"levels: there is no such cell":                                                            second(LevelsOverTime(r, 6, "svg")),
+		"levels: the result has no levels over time; one that was read from JSON has figures only": second(LevelsOverTime(empty, 0, "svg")),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if _, err := All(r, "pdf"); err == nil || !strings.Contains(err.Error(), "sizing-curve: chart: want svg or png") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func second(_ []byte, err error) error { return err }
+
+// Any result has charts, with everything on the sheet, and names that are names of files.
+func TestAnyResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, err := All(reporttest.Any().Draw(t, "result"), "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := names(all)
+		for i, n := range all {
+			read(t, n.Bytes)
+			if strings.ContainsAny(n.Name, "/\\:*?\"<>|\x1b \n") || slices.Index(got, n.Name) != i {
+				t.Fatalf("file name %q", n.Name)
+			}
+		}
+	})
+}
+
+func TestSomeAreEvenlyChosen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, most := rapid.IntRange(0, 1000).Draw(t, "n"), rapid.IntRange(2, 20).Draw(t, "most")
+		got := some(n, most)
+		if len(got) != min(n, most) {
+			t.Fatalf("%d of %d", len(got), n)
+		}
+		for i := 1; i < len(got); i++ {
+			if gap := got[i] - got[i-1]; gap < 1 || gap > n/(len(got)-1)+1 {
+				t.Fatalf("some %v", got)
+			}
+		}
+		if n > 0 && (got[0] != 0 || got[len(got)-1] != n-1) {
+			t.Fatalf("some %v of %d", got, n)
+		}
+	})
+}
+
+// trim takes the error of the last bits from v.
+func trim(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 9, 64), 64)
+	return v
+}
+
+// A scale puts values in their order, and its ticks on round values that it has room for.
+func TestScales(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(0, 1e15), 1, 20).Draw(t, "values")
+		s := upTo(values, 30, 0.1)
+		s.to = 100
+		slices.Sort(values)
+		for i := 1; i < len(values); i++ {
+			if s.at(values[i]) < s.at(values[i-1]) {
+				t.Fatalf("%v is below %v", values[i], values[i-1])
+			}
+		}
+		if top := s.position(values[len(values)-1]); top > 0.99 {
+			t.Fatalf("no room above the greatest: %v", top)
+		}
+		ticks := s.round()
+		if len(ticks) > 24 {
+			t.Fatalf("%d ticks", len(ticks))
+		}
+		round := func(v float64) bool {
+			return slices.Contains([]string{"1", "2", "5"}, strconv.FormatFloat(v, 'e', -1, 64)[:1])
+		}
+		for i, v := range ticks {
+			switch {
+			case v < s.lo || v > s.hi:
+				t.Fatalf("tick %v from %v to %v", v, s.lo, s.hi)
+			case s.log && !round(trim(v)), !s.log && i > 0 && !round(trim(v-ticks[i-1])):
+				t.Fatalf("ticks %v", ticks)
+			}
+		}
+	})
+}

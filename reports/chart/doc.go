@@ -1,0 +1,104 @@
+// Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting, latency by
+// percentile, and the levels of a pool over time. A chart is a function of a finished record.Result: equal results give equal
+// bytes. Charts are 900 x 600 pixels, in colours (after Okabe and Ito) that the colour-blind can tell apart.
+//
+// Latency is that of served requests. Where requests failed, points are hollow, lines dashed, and the share that was served stands
+// beside them. The errors are an unknown format and a chart that the result has no figures for.
+//
+// SVG names its font, Liberation Sans, and those of the same widths; PNG has it drawn in.
+package chart
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// Named is a chart and the name of the file for it.
+type Named struct {
+	Name  string
+	Bytes []byte
+}
+
+// All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, the
+// percentiles if there are latencies, and the levels over time, of a few cells if there are many.
+func All(r *record.Result, format string) ([]Named, error) {
+	var all []Named
+	used := map[string]bool{}
+	add := func(name string, chart []byte, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for base, n := name, 2; used[name]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		used[name] = true
+		all = append(all, Named{name + "." + format, chart})
+		return nil
+	}
+	var keys []string
+	for _, key := range digest.Varying(r) {
+		if digest.Lines(r, key) != nil {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		name := "sizing-curve"
+		if len(keys) > 1 {
+			name += "-" + fileName(key)
+		}
+		b, err := SizingCurve(r, key, format)
+		if err := add(name, b, err); err != nil {
+			return nil, err
+		}
+	}
+	if hasLatencies(r) {
+		b, err := PercentileCurve(r, format)
+		if err := add("percentiles", b, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range some(len(r.Cells), mostLines) {
+		if levels(r.Cells[i].Curves.Levels) == nil {
+			continue
+		}
+		name := "levels"
+		if label := digest.Label(r.Cells[i].Settings); label != "" {
+			name += "-" + fileName(label)
+		}
+		b, err := LevelsOverTime(r, i, format)
+		if err := add(name, b, err); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// fileName makes a text part of the name of a file, on any system.
+func fileName(s string) string {
+	name := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._", r) {
+			return r
+		}
+		return '-'
+	}, strings.ReplaceAll(s, ", ", "-")))
+	return string(name[:min(len(name), 80)])
+}
+
+// mostLines is how many lines can be told apart on one chart.
+const mostLines = 8
+
+// some returns at most so many of the numbers below n, the first and the last included, evenly chosen.
+func some(n, most int) []int {
+	var all []int
+	for i := range min(n, most) {
+		if n > most {
+			i = i * (n - 1) / (most - 1)
+		}
+		all = append(all, i)
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package chart
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// panel is a rectangle of a sheet with two axes.
+type panel struct {
+	*sheet
+	x, y scale
+}
+
+// newPanel lays a panel between two heights.
+func (s *sheet) newPanel(x, y scale, bottom, top vg.Length) *panel {
+	y.from, y.to = bottom, top
+	return &panel{s, x, y}
+}
+
+func (p *panel) point(x, y float64) vg.Point { return vg.Point{X: p.x.at(x), Y: p.y.at(y)} }
+
+// grid draws the horizontal lines of the ticks, labelled on the left.
+func (p *panel) grid(ticks []tick) {
+	last := vg.Length(-100)
+	for _, t := range ticks {
+		y := p.y.at(t.v)
+		p.line(pale, 0.5, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
+		if y-last >= labelInk.size {
+			p.text(p.x.from-5, y-3, end, labelInk.fit(t.label, p.x.from-10), labelInk)
+			last = y
+		}
+	}
+}
+
+// foot draws the axis below: its line, the labels that fit, the first and the last before others, and what it is.
+func (p *panel) foot(ticks []tick, what string) {
+	y := p.y.from
+	p.line(grey, 0.7, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
+	type interval struct{ from, to vg.Length }
+	var taken []interval
+	place := func(t tick) {
+		x, w := p.x.at(t.v), labelInk.width(t.label)/2+3
+		for _, i := range taken {
+			if x-w < i.to && x+w > i.from {
+				return
+			}
+		}
+		taken = append(taken, interval{x - w, x + w})
+		p.text(x, y-13, middle, t.label, labelInk)
+	}
+	for _, t := range ticks {
+		p.line(grey, 0.7, false, vg.Point{X: p.x.at(t.v), Y: y}, vg.Point{X: p.x.at(t.v), Y: y - 3})
+	}
+	if n := len(ticks); n > 1 {
+		place(ticks[0])
+		place(ticks[n-1])
+	}
+	for _, t := range ticks {
+		place(t)
+	}
+	p.text((p.x.from+p.x.to)/2, y-26, middle, labelInk.fit(what, p.x.to-p.x.from), headInk)
+}
+
+// head writes what a panel shows above it, and the legend at the right end.
+func (p *panel) head(what string, entries ...entry) {
+	p.text(p.x.from, p.y.to+6, start, what, headInk)
+	x := p.x.to + 3*space
+	for _, e := range entries {
+		x -= e.width()
+	}
+	p.legend(x, p.x.to+3*space, p.y.to+6, entries)
+}
+
+// mark is a figure to draw, with its interval if it has one.
+type mark struct {
+	x, y, lo, hi float64
+	known        bool
+	interval     bool
+	careful      bool // it is of the few that were served
+}
+
+// curve draws marks and the lines between neighbours; those to be read with care are hollow, with dashed lines.
+func (p *panel) curve(c color.Color, marks []mark) {
+	radius := vg.Length(3)
+	if len(marks) > 60 {
+		radius = 1.5
+	}
+	for i := 1; i < len(marks); i++ {
+		if a, b := marks[i-1], marks[i]; a.known && b.known {
+			p.line(c, 1.6, a.careful || b.careful, p.point(a.x, a.y), p.point(b.x, b.y))
+		}
+	}
+	for _, m := range marks {
+		if m.known && m.interval {
+			p.whisker(c, m.x, m.lo, m.hi)
+		}
+	}
+	for _, m := range marks {
+		if m.known {
+			p.dot(c, radius, m.careful, p.point(m.x, m.y))
+		}
+	}
+}
+
+// whisker draws an interval.
+func (p *panel) whisker(c color.Color, x, lo, hi float64) {
+	a, b := p.point(x, lo), p.point(x, hi)
+	p.line(c, 0.8, false, a, b)
+	for _, e := range []vg.Point{a, b} {
+		p.line(c, 0.8, false, vg.Point{X: e.X - 2.5, Y: e.Y}, vg.Point{X: e.X + 2.5, Y: e.Y})
+	}
+}

@@ -1,0 +1,211 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// The size of a chart, in points: 900 x 600 pixels of 1/96 inch.
+const (
+	width  = 675
+	height = 450
+	margin = 14
+)
+
+func rgb(hex uint32) color.Color {
+	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
+}
+
+var (
+	black  = rgb(0x000000)
+	grey   = rgb(0x5f6368)
+	pale   = color.NRGBA{0, 0, 0, 28} // lines that are seen on tints as well
+	orange = rgb(0xe69f00)
+	sky    = rgb(0x56b4e9)
+	green  = rgb(0x009e73)
+	blue   = rgb(0x0072b2)
+	red    = rgb(0xd55e00)
+	purple = rgb(0xcc79a7)
+	brown  = rgb(0x8c6d31)
+	white  = rgb(0xffffff)
+)
+
+// palette is for lines that are otherwise alike.
+var palette = [mostLines]color.Color{blue, orange, green, purple, black, sky, red, brown}
+
+var fonts = font.NewCache(liberation.Collection())
+
+// ink is how a text is written.
+type ink struct {
+	color color.Color
+	size  vg.Length
+	bold  bool
+}
+
+func (k ink) face() font.Face {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if k.bold {
+		f.Weight = xfont.WeightBold
+	}
+	return fonts.Lookup(f, k.size)
+}
+
+func (k ink) width(s string) vg.Length {
+	f := k.face()
+	return f.Width(s)
+}
+
+// fit shortens a text to a width.
+func (k ink) fit(s string, width vg.Length) string {
+	if k.width(s) <= width {
+		return s
+	}
+	letters := []rune(s)
+	for len(letters) > 0 && k.width(string(letters)+"…") > width {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + "…"
+}
+
+var (
+	titleInk = ink{black, 13, true}
+	aboutInk = ink{grey, 9.5, false}
+	headInk  = ink{black, 9.5, true}
+	labelInk = ink{grey, 9, false}
+	noteInk  = ink{red, 9, false}
+)
+
+// sheet is what a chart is drawn on; its origin is at the bottom left.
+type sheet struct{ draw.Canvas }
+
+// The ends and the middle of a text, for its alignment.
+const (
+	start  = 0.0
+	middle = 0.5
+	end    = 1.0
+)
+
+// text writes s on the baseline y, with its start, middle or end at x.
+func (s *sheet) text(x, y vg.Length, align float64, str string, k ink) {
+	if str == "" {
+		return
+	}
+	s.SetColor(k.color)
+	s.FillString(k.face(), vg.Point{X: x - vg.Length(align)*k.width(str), Y: y}, str)
+}
+
+// line strokes a line; dashed if asked.
+func (s *sheet) line(c color.Color, width vg.Length, dashed bool, points ...vg.Point) {
+	style := draw.LineStyle{Color: c, Width: width}
+	if dashed {
+		style.Dashes = []vg.Length{3, 2.5}
+	}
+	s.StrokeLines(style, points)
+}
+
+// rectangle fills an area.
+func (s *sheet) rectangle(c color.Color, x0, y0, x1, y1 vg.Length) {
+	s.FillPolygon(c, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+}
+
+// dot marks a point: hollow if it must be read with care.
+func (s *sheet) dot(c color.Color, radius vg.Length, hollow bool, p vg.Point) {
+	s.DrawGlyphNoClip(draw.GlyphStyle{Color: c, Radius: radius, Shape: draw.CircleGlyph{}}, p)
+	if hollow {
+		s.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: radius * 0.6, Shape: draw.CircleGlyph{}}, p)
+	}
+}
+
+// render draws a chart in a format.
+func render(format string, paint func(*sheet)) ([]byte, error) {
+	var c interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	switch format {
+	case "svg":
+		c = vgsvg.New(width, height)
+	case "png":
+		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(96))}
+	default:
+		return nil, fmt.Errorf("chart: want svg or png, have format %q", format)
+	}
+	s := &sheet{draw.New(c)}
+	s.rectangle(white, 0, 0, width, height)
+	paint(s)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	// Fonts with the same widths, for readers who do not have the first.
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+}
+
+// title writes what the chart is about at the top, and returns the room below.
+func (s *sheet) title(r *record.Result, what, remark string) vg.Length {
+	y := vg.Length(height - margin - 10)
+	name := digest.Printable(r.Scenario.Name)
+	if name != "" {
+		name += ": "
+	}
+	s.text(margin, y, start, titleInk.fit(name+what, width-2*margin), titleInk)
+	for _, line := range []string{digest.Printable(r.Scenario.About), remark} {
+		if line != "" {
+			y -= 13
+			s.text(margin, y, start, aboutInk.fit(line, width-2*margin), aboutInk)
+		}
+	}
+	return y - 8
+}
+
+// entry is one line of a legend.
+type entry struct {
+	name   string
+	color  color.Color
+	dashed bool
+	hollow bool // a hollow mark instead of a line
+}
+
+const (
+	sample = 16 // length of the piece of line in a legend
+	space  = 4
+)
+
+func (e entry) width() vg.Length { return sample + space + labelInk.width(e.name) + 3*space }
+
+// entry draws one entry of a legend from x on.
+func (s *sheet) entry(x, y vg.Length, e entry) {
+	if e.hollow {
+		s.dot(e.color, 3, true, vg.Point{X: x + sample - 4, Y: y + 3})
+	} else {
+		s.line(e.color, 1.8, e.dashed, vg.Point{X: x, Y: y + 3}, vg.Point{X: x + sample, Y: y + 3})
+	}
+	s.text(x+sample+space, y, start, e.name, labelInk)
+}
+
+// legend writes entries from left to right, in as many rows as it takes, and returns the room below.
+func (s *sheet) legend(from, to, y vg.Length, entries []entry) vg.Length {
+	x := from
+	for _, e := range entries {
+		if x > from && x+e.width() > to {
+			x, y = from, y-12
+		}
+		s.entry(x, y, e)
+		x += e.width()
+	}
+	return y
+}

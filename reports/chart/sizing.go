@@ -1,0 +1,376 @@
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// SizingCurve draws throughput, latency and the share of failed requests against a setting that is swept over numbers. If other
+// settings vary as well, there is a line for each combination of them, and of the percentiles only p99.
+func SizingCurve(r *record.Result, key, format string) ([]byte, error) {
+	lines := digest.Lines(r, key)
+	if lines == nil {
+		return nil, fmt.Errorf("sizing curve: want a setting that is swept over numbers, have %q", key)
+	}
+	c := &sizing{key: digest.Printable(key)}
+	for _, i := range some(len(lines), mostLines) {
+		c.lines = append(c.lines, lines[i])
+	}
+	if len(lines) > len(c.lines) {
+		c.remark = fmt.Sprintf("%d of %d lines are shown, evenly chosen. ", len(c.lines), len(lines))
+	}
+	for _, l := range c.lines {
+		for _, p := range l.Points {
+			c.points = append(c.points, p)
+			c.failures = c.failures || p.Cell.Requests.Failed > 0
+		}
+	}
+	if !c.failures {
+		c.remark += "No request failed."
+	}
+	return render(format, func(s *sheet) { c.draw(s, r) })
+}
+
+// sizing is a sizing curve: lines over one setting.
+type sizing struct {
+	key      string
+	remark   string
+	lines    []digest.Line
+	points   []digest.Point // of all lines
+	failures bool
+	x        scale
+}
+
+func (c *sizing) draw(s *sheet, r *record.Result) {
+	top := s.title(r, "throughput and latency against "+c.key, strings.TrimSpace(c.remark))
+	var values []float64
+	var ticks []tick
+	for _, p := range c.points {
+		values = append(values, p.Value)
+		ticks = append(ticks, tick{p.Value, p.Label})
+	}
+	slices.Sort(values)
+	c.x = spread(slices.Compact(values))
+	c.x.from, c.x.to = 64, width-margin
+
+	if len(c.lines) > 1 {
+		entries := make([]entry, len(c.lines))
+		for i, l := range c.lines {
+			entries[i] = entry{name: labelInk.fit(digest.Label(l.Others), 180), color: palette[i]}
+		}
+		top = s.legend(margin, width-margin, top-8, entries) - 8
+	}
+
+	// From the bottom: the axis, the failures if there are any, latency, throughput, the names of the regions.
+	const foot, head = 30, 24
+	bottom := vg.Length(margin + foot)
+	roof := top
+	var stretches []stretch
+	if len(c.lines) == 1 {
+		stretches = c.stretches()
+		for _, a := range stretches {
+			roof = min(roof, top-3-11*vg.Length(len(a.rows)))
+		}
+	}
+	lowest := bottom
+	if c.failures {
+		lowest += (roof-bottom)*0.15 + head
+	}
+	room := roof - lowest - 2*head
+	latency := s.newPanel(c.x, c.latencies(), lowest, lowest+room*0.54)
+	throughput := s.newPanel(c.x, c.throughputs(), latency.y.to+head, roof-head)
+	for _, a := range stretches {
+		s.rectangle(a.tint, a.from, bottom, a.to, top)
+		for i, row := range a.rows {
+			s.text(a.at, top-11-11*vg.Length(i), middle, row, labelInk)
+		}
+	}
+	c.throughput(throughput)
+	c.latency(latency)
+	last := latency
+	if c.failures {
+		last = s.newPanel(c.x, c.shares(), bottom, lowest-head)
+		c.failed(last)
+	}
+	last.foot(ticks, c.key)
+}
+
+// edges returns where the stretch of each point begins and ends: half-way to its neighbours.
+func (c *sizing) edges(points []digest.Point) []vg.Length {
+	at := func(i int) vg.Length { return c.x.at(points[i].Value) }
+	n := len(points)
+	if n == 1 {
+		return []vg.Length{c.x.from, c.x.to}
+	}
+	edges := []vg.Length{max(at(0)-(at(1)-at(0))/2, c.x.from)}
+	for i := 1; i < n; i++ {
+		edges = append(edges, (at(i-1)+at(i))/2)
+	}
+	return append(edges, min(at(n-1)+(at(n-1)-at(n-2))/2, c.x.to))
+}
+
+var tints = map[digest.Region]color.Color{
+	digest.Below: rgb(0xeceff3), digest.Flat: rgb(0xe0f1ea), digest.Beyond: rgb(0xeceff3), digest.Failing: rgb(0xfbe8dd), digest.Refusing: rgb(0xfbe8dd),
+}
+
+// stretch is a region of the only line, with its name in one row or two.
+type stretch struct {
+	from, to, at vg.Length // at: the middle of the name
+	tint         color.Color
+	rows         []string
+}
+
+func (c *sizing) stretches() []stretch {
+	l := &c.lines[0]
+	edges, regions := c.edges(l.Points), l.Regions()
+	_, flat := l.Flat()
+	var all []stretch
+	taken := vg.Length(0) // by the names so far
+	for i := 0; i < len(regions); {
+		first := i
+		for ; i < len(regions) && regions[i] == regions[first]; i++ {
+		}
+		tint, ok := tints[regions[first]]
+		if !ok {
+			continue
+		}
+		a := stretch{from: edges[first], to: edges[i], tint: tint}
+		a.rows = []string{l.Name(regions[first], flat >= 0 && first > flat)}
+		if labelInk.width(a.rows[0]) > a.to-a.from {
+			a.rows = breakInTwo(a.rows[0])
+		}
+		half := vg.Length(0)
+		for _, row := range a.rows {
+			half = max(half, labelInk.width(row)/2)
+		}
+		a.at = min(max((a.from+a.to)/2, c.x.from+half), c.x.to-half)
+		if a.at-half < taken {
+			a.rows = nil
+		} else {
+			taken = a.at + half + space
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// breakInTwo splits a text at the space nearest to its middle.
+func breakInTwo(s string) []string {
+	best := -1
+	for i, r := range s {
+		if r == ' ' && (best < 0 || abs(2*i-len(s)) < abs(2*best-len(s))) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return []string{s}
+	}
+	return []string{s[:best], s[best+1:]}
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// marks makes marks of the points of a line.
+func marks(points []digest.Point, of func(*record.Cell) mark) []mark {
+	all := make([]mark, len(points))
+	for i, p := range points {
+		all[i] = of(p.Cell)
+		all[i].x, all[i].careful = p.Value, p.Cell.Requests.Failed > 0
+	}
+	return all
+}
+
+func throughputMark(c *record.Cell) mark {
+	f := c.Throughput
+	return mark{y: f.Value, lo: f.Lo, hi: f.Hi, known: f.Known, interval: f.Interval}
+}
+
+// durationMark makes a mark of a duration of a cell.
+func durationMark(of func(*record.Cell) record.Duration) func(*record.Cell) mark {
+	return func(c *record.Cell) mark {
+		d := of(c)
+		return mark{y: float64(d.Value), lo: float64(d.Lo), hi: float64(d.Hi), known: d.Known, interval: d.Interval}
+	}
+}
+
+// heights are the values that a panel must have room for.
+func heights(all []mark) []float64 {
+	var v []float64
+	for _, m := range all {
+		if m.known {
+			v = append(v, m.y)
+		}
+		if m.known && m.interval {
+			v = append(v, m.hi)
+		}
+	}
+	return v
+}
+
+func (c *sizing) throughputs() scale {
+	return upTo(heights(marks(c.points, throughputMark)), 1000, 0.15)
+}
+
+func (c *sizing) throughput(p *panel) {
+	p.head("Throughput, requests served per second")
+	p.grid(p.y.ticks(digest.Rate))
+	for i, l := range c.lines {
+		p.curve(palette[i], marks(l.Points, throughputMark))
+	}
+	if len(c.lines) == 1 {
+		if best := c.lines[0].Best(); best >= 0 {
+			b := c.lines[0].Points[best]
+			at := p.point(b.Value, max(b.Cell.Throughput.Value, b.Cell.Throughput.Hi))
+			p.text(at.X, at.Y+6, middle, digest.Rate(b.Cell.Throughput.Value), labelInk)
+		}
+	}
+}
+
+// percentile is a percentile of latency that is drawn.
+type percentile struct {
+	name  string
+	color color.Color
+	of    func(*record.Cell) mark
+}
+
+var percentiles = []percentile{
+	{"p50", sky, durationMark(func(c *record.Cell) record.Duration { return c.Latency.P50 })},
+	{"p95", blue, durationMark(func(c *record.Cell) record.Duration { return c.Latency.P95 })},
+	{"p99", black, durationMark(func(c *record.Cell) record.Duration { return c.Latency.P99 })},
+}
+
+// drawn are the percentiles that are drawn: of several lines the last only.
+func (c *sizing) drawn() []percentile {
+	if len(c.lines) > 1 {
+		return percentiles[len(percentiles)-1:]
+	}
+	return percentiles
+}
+
+func (c *sizing) latencies() scale {
+	var v []float64
+	for _, q := range c.drawn() {
+		v = append(v, heights(marks(c.points, q.of))...)
+	}
+	return upTo(v, 30, 0.2)
+}
+
+func (c *sizing) latency(p *panel) {
+	p.grid(p.y.durations())
+	what := "Latency of served requests"
+	var entries []entry
+	for i, l := range c.lines {
+		for _, q := range c.drawn() {
+			ink := q.color
+			if len(c.lines) > 1 {
+				ink, what = palette[i], "Latency of served requests, "+q.name
+			} else {
+				entries = append(entries, entry{name: q.name, color: ink})
+			}
+			p.curve(ink, marks(l.Points, q.of))
+		}
+	}
+	if c.failures {
+		entries = append(entries, entry{name: "some requests failed: the latency of the rest", color: black, hollow: true})
+	}
+	p.head(what, entries...)
+	if len(c.lines) == 1 {
+		c.okShares(p)
+	}
+}
+
+// okShares says above points with failures of how many requests they are.
+func (c *sizing) okShares(p *panel) {
+	taken := vg.Length(0)
+	for _, pt := range c.points {
+		if pt.Cell.Requests.Failed == 0 {
+			continue
+		}
+		text := digest.Share(digest.OKShare(pt.Cell.Requests)) + " ok"
+		wide := noteInk.width(text)
+		x := min(p.x.at(pt.Value), p.x.to-wide/2)
+		if x-wide/2 >= taken {
+			p.text(x, p.y.to-8, middle, text, noteInk)
+			taken = x + wide/2 + space
+		}
+	}
+}
+
+func failedShare(q record.Requests) float64 {
+	if q.OK+q.Failed == 0 {
+		return 0
+	}
+	return 1 - digest.OKShare(q)
+}
+
+// shares is a scale up to 1, 10 or 100 %.
+func (c *sizing) shares() scale {
+	most := 0.0
+	for _, p := range c.points {
+		most = max(most, failedShare(p.Cell.Requests))
+	}
+	for _, hi := range []float64{0.01, 0.1} {
+		if most <= hi {
+			return scale{hi: hi}
+		}
+	}
+	return scale{hi: 1}
+}
+
+// failed draws the share of failed requests: bars for the only line, else steps for each line that has any.
+func (c *sizing) failed(p *panel) {
+	p.head("Share of failed requests")
+	var ticks []tick
+	for _, v := range []float64{0, p.y.hi / 2, p.y.hi} {
+		ticks = append(ticks, tick{v, trimmed(v*100) + " %"})
+	}
+	p.grid(ticks)
+	for i, l := range c.lines {
+		edges := c.edges(l.Points)
+		var steps []vg.Point
+		highest := 0
+		for j, pt := range l.Points {
+			share := failedShare(pt.Cell.Requests)
+			y := p.y.at(share)
+			steps = append(steps, vg.Point{X: edges[j], Y: y}, vg.Point{X: edges[j+1], Y: y})
+			if share > failedShare(l.Points[highest].Cell.Requests) {
+				highest = j
+			}
+		}
+		switch {
+		case failedShare(l.Points[highest].Cell.Requests) == 0:
+		case len(c.lines) > 1:
+			p.line(palette[i], 1.6, false, steps...)
+		default:
+			p.bars(l.Points, steps, highest)
+		}
+	}
+}
+
+// bars fills the steps of the shares and labels those that are wide enough, and the highest.
+func (p *panel) bars(points []digest.Point, steps []vg.Point, highest int) {
+	for i, pt := range points {
+		a, b := steps[2*i], steps[2*i+1]
+		share := failedShare(pt.Cell.Requests)
+		if share == 0 {
+			continue
+		}
+		p.rectangle(red, a.X, p.y.from, b.X, a.Y)
+		text, k := digest.Share(share), noteInk
+		if k.width(text) > b.X-a.X && i != highest {
+			continue
+		}
+		y := a.Y + 3
+		if y+8 > p.y.to { // there is no room above
+			k.color, y = white, a.Y-10
+		}
+		p.text(min((a.X+b.X)/2, p.x.to-k.width(text)/2), y, middle, text, k)
+	}
+}
