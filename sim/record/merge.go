@@ -31,7 +31,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	var merged Part
 	c.Requests, c.Latency, c.Wait, c.Hold, c.FailedAfter = mergeParts(parts, &merged)
 	c.Curves = Curves{Latency: &merged.Latency, Wait: &merged.Wait, Failed: &merged.Failed}
-	c.SlowAcquires = merged.Slow
+	c.SlowAcquires, c.PoolNotes = merged.Slow, merged.Notes
 	c.Connect, _ = summarize(len(runs), func(i int) *Histogram { return &runs[i].Connect })
 	c.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
 	c.FailedRate = mergeFailedRate(parts)
@@ -92,6 +92,7 @@ func mergeParts(parts [][]*Part, merged *Part) (req Requests, latency, wait, hol
 			e.Failed.Merge(&p.Failed)
 			req.add(&p.Requests)
 			merged.Slow += p.Slow
+			merged.Notes.add(&p.Notes)
 		}
 		merged.Wait.Merge(&e.Wait)
 	}
@@ -110,8 +111,12 @@ func (r *Requests) add(o *Requests) {
 	r.Failed += o.Failed
 	r.Unfinished += o.Unfinished
 	r.Retries += o.Retries
-	for i, n := range o.Outcomes {
-		r.Outcomes[i] += n
+	r.Outcomes.add(&o.Outcomes)
+}
+
+func (c *Counts) add(o *Counts) {
+	for i, n := range o {
+		c[i] += n
 	}
 }
 

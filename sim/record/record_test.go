@@ -243,6 +243,14 @@ func TestMergeGivesStudentIntervals(t *testing.T) {
 	}
 }
 
+func TestPoolNotesAreCounted(t *testing.T) {
+	note := []Fact{{Kind: PoolNote, Outcome: Rejected}, {Kind: PoolNote, Outcome: Rejected}}
+	c := Merge(nil, []string{""}, []*Run{record(0, note), record(0, note)})
+	if c.PoolNotes[Rejected] != 4 {
+		t.Errorf("%d notes, want 4", c.PoolNotes[Rejected])
+	}
+}
+
 func TestWarningsAreCountedOnce(t *testing.T) {
 	runs := []*Run{record(0, nil), record(0, nil)}
 	runs[0].Warnings = []string{"a", "b"}

@@ -31,7 +31,7 @@ type part struct {
 	latency, failed, wait, hold Histogram
 
 	began, ended, ok, retries int64
-	outcomes                  Counts
+	outcomes, notes           Counts
 	leaked, slow              int64
 	lastEnd                   sim.Time
 
@@ -109,6 +109,8 @@ func (r *Recorder) Note(f Fact) {
 		r.parts[f.Pool].leaked++
 	case SlowAcquire:
 		r.parts[f.Pool].slow++
+	case PoolNote:
+		r.parts[f.Pool].notes[f.Outcome]++
 	case ConnectEnded:
 		r.connectEnded(&f)
 	case SessionEnded:
@@ -217,7 +219,7 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 func (p *part) finish(from, end sim.Time) Part {
 	q := Part{
 		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
-		Leaked: p.leaked, Slow: p.slow, LastEnd: p.lastEnd,
+		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd,
 		Levels: p.levels(from, end),
 	}
 	q.Requests = Requests{Total: p.began, OK: p.ok, Failed: p.ended - p.ok, Unfinished: p.began - p.ended, Retries: p.retries, Outcomes: p.outcomes}
@@ -249,5 +251,6 @@ type Part struct {
 	Latency, Failed, Wait, Hold Histogram
 	Levels                      Levels
 	Leaked, Slow                int64
+	Notes                       Counts
 	LastEnd                     sim.Time
 }

@@ -49,6 +49,7 @@ type Cell struct {
 	Server       ServerStats `json:"server"`
 	Leaked       Float       `json:"leaked"` // slots lost for ever, per replication
 	SlowAcquires int64       `json:"slow_acquires,omitempty"`
+	PoolNotes    Counts      `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
 	Warnings     []string    `json:"warnings"`
 	Pools        []PoolCell  `json:"pools,omitempty"` // with several pools: each of them
 
