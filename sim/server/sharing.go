@@ -51,7 +51,7 @@ func (a *share) before(b *share) bool {
 func (h *sharing) init(s *Server) {
 	c := s.opts.Contention
 	h.srv = s
-	h.sigma, h.kappa = uint64(c.Sigma*0x1p32+0.5), uint64(c.Kappa*0x1p32+0.5)
+	h.sigma, h.kappa = uint64(float64(c.Sigma*0x1p32)+0.5), uint64(float64(c.Kappa*0x1p32)+0.5)
 	h.contended = h.sigma|h.kappa != 0
 	h.used = s.opts.Discipline == Sharing && (s.opts.Cores > 0 || h.contended)
 }
