@@ -404,9 +404,10 @@ func BenchmarkSample(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			s, stream := c.d.Sampler(), sim.NewStream(1, "bench")
 			i := int64(0)
+			var r sim.Rand
 			b.ReportAllocs()
 			for b.Loop() {
-				r := stream.At(i)
+				r = stream.At(i)
 				s.Sample(&r)
 				i++
 			}
