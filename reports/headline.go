@@ -143,7 +143,7 @@ func sweepHeadline(l *digest.Line) []string {
 	if len(clean) > 0 {
 		s := succeed(l, clean)
 		if best := l.Best(); best >= 0 {
-			s += "; " + bestOf(l, best)
+			s += "; " + bestOf(l, best, len(clean) == 1)
 		}
 		says = append(says, s+".")
 	} else if len(failed) > 0 {
@@ -199,9 +199,13 @@ func replications(c *record.Cell) string {
 	return fmt.Sprintf(" of %d replications", c.Replications)
 }
 
-func bestOf(l *digest.Line, best int) string {
+// bestOf says how good the best point is, which may be the only one.
+func bestOf(l *digest.Line, best int, only bool) string {
 	c := l.Points[best].Cell
-	s := "best throughput " + rate(c.Throughput) + " at " + l.Points[best].Label
+	s := "throughput " + rate(c.Throughput)
+	if !only {
+		s = "best " + s + " at " + l.Points[best].Label
+	}
 	if c.Latency.P99.Known {
 		s += " with p99 " + digest.Duration(c.Latency.P99.Value)
 	}
@@ -261,7 +265,7 @@ func span(lo, hi float64) string {
 func failingStretch(l *digest.Line, group []int) string {
 	if len(group) == 1 {
 		p := l.Points[group[0]]
-		return "At " + p.Label + ", " + failures(p.Cell) + "."
+		return strings.Join(append([]string{"At " + p.Label + ", " + failures(p.Cell) + "."}, failingPools(p.Cell)...), " ")
 	}
 	lo, hi, refused := 1.0, 0.0, true
 	for _, i := range group {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
 
 	"poolwise/reports/internal/reporttest"
@@ -419,6 +420,20 @@ func TestAnyResult(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Labels keep their order and their distance, and stay where they are if they can.
+func TestLabelsAreMovedApart(t *testing.T) {
+	for _, c := range []struct{ in, want []vg.Length }{
+		{nil, nil},
+		{[]vg.Length{50, 90, 20}, []vg.Length{50, 90, 20}},
+		{[]vg.Length{50, 50, 50, 90}, []vg.Length{50, 40, 30, 90}},
+		{[]vg.Length{12, 11, 13}, []vg.Length{20, 10, 30}},
+	} {
+		if got := apart(c.in, 10, 10); !slices.Equal(got, c.want) {
+			t.Errorf("%v is moved to %v, want %v", c.in, got, c.want)
+		}
+	}
 }
 
 func TestSomeAreEvenlyChosen(t *testing.T) {

@@ -94,6 +94,9 @@ func drawLevels(s *sheet, r *record.Result, c *record.Cell, all []level) {
 		to := roof
 		if len(others) > 0 {
 			to = bottom + (roof-bottom)*0.36
+			if room(waiting).empty {
+				to = bottom + 12
+			}
 		}
 		last = s.newPanel(x, room(waiting), bottom, to)
 		last.levels("Waiting for a connection", waiting, c.Curves.Levels.Bin)
@@ -118,7 +121,7 @@ func room(all []level) scale {
 }
 
 func (p *panel) levels(what string, all []level, bin time.Duration) {
-	p.grid(p.y.ticks(digest.Number))
+	p.grid(p.y.ticks(trimmed))
 	var entries []entry
 	for _, l := range all {
 		highest := p.steps(l.max, bin)

@@ -37,17 +37,11 @@ func (p *panel) grid(ticks []tick) {
 func (p *panel) foot(ticks []tick, what string) {
 	y := p.y.from
 	p.line(grey, 0.7, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
-	type interval struct{ from, to vg.Length }
-	var taken []interval
+	var labels row
 	place := func(t tick) {
-		x, w := p.x.at(t.v), labelInk.width(t.label)/2+3
-		for _, i := range taken {
-			if x-w < i.to && x+w > i.from {
-				return
-			}
+		if x := p.x.at(t.v); labels.fits(x, labelInk.width(t.label)+6) {
+			p.text(x, y-13, middle, t.label, labelInk)
 		}
-		taken = append(taken, interval{x - w, x + w})
-		p.text(x, y-13, middle, t.label, labelInk)
 	}
 	for _, t := range ticks {
 		p.line(grey, 0.7, false, vg.Point{X: p.x.at(t.v), Y: y}, vg.Point{X: p.x.at(t.v), Y: y - 3})
@@ -60,6 +54,20 @@ func (p *panel) foot(ticks []tick, what string) {
 		place(t)
 	}
 	p.text((p.x.from+p.x.to)/2, y-26, middle, labelInk.fit(what, p.x.to-p.x.from), headInk)
+}
+
+// row is a row of labels that must not overlap: the middles and widths of those that stand in it.
+type row [][2]vg.Length
+
+// fits takes the place around x if it is free.
+func (r *row) fits(x, width vg.Length) bool {
+	for _, l := range *r {
+		if 2*max(x-l[0], l[0]-x) < width+l[1] {
+			return false
+		}
+	}
+	*r = append(*r, [2]vg.Length{x, width})
+	return true
 }
 
 // head writes what a panel shows above it, and the legend at the right end.

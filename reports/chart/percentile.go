@@ -1,10 +1,12 @@
 package chart
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 
@@ -77,25 +79,55 @@ func drawPercentiles(s *sheet, r *record.Result) {
 		p.line(pale, 0.5, false, p.point(t.v, p.y.lo), vg.Point{X: p.x.at(t.v), Y: p.y.to})
 	}
 	p.head("Latency of served requests")
-	for i, t := range tails {
+	var ends []vg.Length
+	for _, t := range tails {
 		var points []vg.Point
 		for _, m := range t.points {
 			points = append(points, p.point(m.x, m.y))
 		}
 		p.line(t.color, 1.8, t.dashed, points...)
 		p.dot(t.color, 3, t.dashed, points[len(points)-1])
-		if t.name != "" {
-			s.entry(p.x.to+2*space, p.y.to-12-14*vg.Length(i), entry{name: t.name, color: t.color, dashed: t.dashed})
+		ends = append(ends, points[len(points)-1].Y)
+	}
+	for i, y := range apart(ends, 13, p.y.from) {
+		if t := tails[i]; t.name != "" {
+			s.entry(p.x.to+2*space, y-3, entry{name: t.name, color: t.color, dashed: t.dashed})
 		}
 	}
 	p.foot(nineTicks(nines), "percentile")
+}
+
+// apart moves heights as little as it must for labels not to overlap, nor to go below bottom.
+func apart(heights []vg.Length, by, bottom vg.Length) []vg.Length {
+	order := make([]int, len(heights)) // from the top
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(heights[b], heights[a]) })
+	moved := slices.Clone(heights)
+	for i := 1; i < len(order); i++ {
+		moved[order[i]] = min(moved[order[i]], moved[order[i-1]]-by)
+	}
+	for i, n := range slices.Backward(order) {
+		least := bottom
+		if i < len(order)-1 {
+			least = moved[order[i+1]] + by
+		}
+		moved[n] = max(moved[n], least)
+	}
+	return moved
 }
 
 func newTail(c *record.Cell, ink color.Color) tail {
 	t := tail{name: digest.Label(c.Settings), color: ink}
 	if c.Requests.Failed > 0 {
 		t.dashed = true
-		t.name = labelInk.fit(t.name, 130) + " (" + digest.Share(digest.OKShare(c.Requests)) + " ok)"
+		share := digest.Share(digest.OKShare(c.Requests)) + " ok"
+		if t.name == "" {
+			t.name = share
+		} else {
+			t.name = labelInk.fit(t.name, 130) + " (" + share + ")"
+		}
 	}
 	t.name = labelInk.fit(t.name, 210)
 	n := float64(c.Curves.Latency.N())

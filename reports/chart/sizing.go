@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -132,7 +133,7 @@ func (c *sizing) stretches() []stretch {
 	edges, regions := c.edges(l.Points), l.Regions()
 	_, flat := l.Flat()
 	var all []stretch
-	taken := vg.Length(0) // by the names so far
+	var names row
 	for i := 0; i < len(regions); {
 		first := i
 		for ; i < len(regions) && regions[i] == regions[first]; i++ {
@@ -151,10 +152,8 @@ func (c *sizing) stretches() []stretch {
 			half = max(half, labelInk.width(row)/2)
 		}
 		a.at = min(max((a.from+a.to)/2, c.x.from+half), c.x.to-half)
-		if a.at-half < taken {
+		if !names.fits(a.at, 2*half+space) {
 			a.rows = nil
-		} else {
-			taken = a.at + half + space
 		}
 		all = append(all, a)
 	}
@@ -286,19 +285,19 @@ func (c *sizing) latency(p *panel) {
 	}
 }
 
-// okShares says above points with failures of how many requests they are.
+// okShares says above points with failures of how many requests the latencies are; where there is no room for all, of those with
+// the most failures.
 func (c *sizing) okShares(p *panel) {
-	taken := vg.Length(0)
-	for _, pt := range c.points {
-		if pt.Cell.Requests.Failed == 0 {
-			continue
-		}
+	points := slices.DeleteFunc(slices.Clone(c.points), func(pt digest.Point) bool { return pt.Cell.Requests.Failed == 0 })
+	slices.SortStableFunc(points, func(a, b digest.Point) int {
+		return cmp.Compare(digest.OKShare(a.Cell.Requests), digest.OKShare(b.Cell.Requests))
+	})
+	var labels row
+	for _, pt := range points {
 		text := digest.Share(digest.OKShare(pt.Cell.Requests)) + " ok"
 		wide := noteInk.width(text)
-		x := min(p.x.at(pt.Value), p.x.to-wide/2)
-		if x-wide/2 >= taken {
+		if x := min(p.x.at(pt.Value), p.x.to-wide/2); labels.fits(x, wide+space) {
 			p.text(x, p.y.to-8, middle, text, noteInk)
-			taken = x + wide/2 + space
 		}
 	}
 }

@@ -55,7 +55,10 @@ func (u unit) in(d time.Duration) float64 { return float64(d) / float64(u.of) }
 // Duration writes d with three significant digits: 331 ms, 1.31 s, 12.5 µs.
 func Duration(d time.Duration) string {
 	u := unitOf(d)
-	if d == 0 || u.of == time.Nanosecond {
+	switch {
+	case d == 0:
+		return "0"
+	case u.of == time.Nanosecond:
 		return strconv.FormatInt(int64(d), 10) + " ns"
 	}
 	return digits(u.in(d), 3) + " " + u.name
@@ -96,7 +99,7 @@ func Level(v float64) string {
 	switch {
 	case v > 0 && v < 0.005:
 		return "<0.01"
-	case v > 0 && v < 0.995:
+	case v > 0 && v < 1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	return Number(v)
