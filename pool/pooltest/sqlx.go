@@ -95,7 +95,7 @@ func buildSqlx(w *World, c *Case) error {
 			return err
 		}
 		o, po := child.Options(), parent.Options()
-		if err := valid("child", func(bad func(path, message string)) { o.ValidateChild(&po, bad) }); err != nil {
+		if err := valid("child", func(bad func(path, message string)) { o.ValidateChild(po, bad) }); err != nil {
 			return err
 		}
 		child.SetParent(parent)

@@ -42,6 +42,9 @@ func (p *Pool) armLimit(t *task) {
 		p.limitOf, p.limitDelay = t.within, p.sim.Delay(t.within)
 	}
 	t.toArm = false
+	if t.expires == sim.Forever {
+		return
+	}
 	t.limit = p.sim.Arm(p.limitDelay, sim.Event{To: p.id, Kind: limit, A: t.id})
 }
 
@@ -197,16 +200,17 @@ func (p *Pool) tryIncrementSize(t *task, from *semaphore) bool {
 // tryAcquire is Pool::try_acquire: a connection that lies idle with a permit that is free, or none. Nothing is checked. It
 // returns the answer.
 func (p *Pool) tryAcquire(request int64) int32 {
-	o := record.NoneAvailable
-	b := server.Code(o)
+	f := record.Fact{Kind: record.AcquireEnded, Request: request, Outcome: record.NoneAvailable}
+	b := server.Code(f.Outcome)
 	if p.tryPermit() {
 		c := p.idle.Pop()
 		p.numIdle--
 		p.table.Lend(c, record.Idle, request)
 		p.handles++
-		o, b = record.OK, int32(c)
+		f.Outcome, f.Conn = record.OK, p.table.Entry(c).Number
+		b = int32(c)
 	}
-	p.note(record.Fact{Kind: record.AcquireEnded, Request: request, Outcome: o})
+	p.note(f)
 	return b
 }
 

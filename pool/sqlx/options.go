@@ -111,7 +111,7 @@ func DefaultOptions() Options {
 const maxConnections = 1 << 20
 
 // Validate reports every mistake in o: the path of the field and what would be right.
-func (o *Options) Validate(bad func(path, message string)) {
+func (o Options) Validate(bad func(path, message string)) {
 	if o.MaxConnections < 1 || o.MaxConnections > maxConnections {
 		bad("max_connections", fmt.Sprintf("want 1 to %d, have %d", maxConnections, o.MaxConnections))
 	}
@@ -178,12 +178,23 @@ func (h *Hook) validate(mayBeFalse bool, bad func(path, message string)) {
 	}
 }
 
-// ValidateChild reports what keeps a pool with options o from having one with the options parent as its parent.
-func (o *Options) ValidateChild(parent *Options, bad func(path, message string)) {
-	if o.MaxConnections > parent.MaxConnections {
-		bad("max_connections", fmt.Sprintf("want at most %d, the parent's max_connections, have %d", parent.MaxConnections, o.MaxConnections))
+// ParentName implements pool.ChildOptions.
+func (o Options) ParentName() string { return o.Parent }
+
+// ValidateChild implements pool.ChildOptions.
+func (o Options) ValidateChild(parent any, bad func(path, message string)) {
+	p, ok := parent.(Options)
+	if q, also := parent.(*Options); also {
+		p, ok = *q, true
 	}
-	if o.Fair != parent.Fair {
-		bad("fair", fmt.Sprintf("want %v, as the parent has it", parent.Fair))
+	switch {
+	case !ok:
+		bad("parent", "want a service whose pool is of this model")
+		return
+	case o.MaxConnections > p.MaxConnections:
+		bad("max_connections", fmt.Sprintf("want at most %d, the parent's max_connections, have %d", p.MaxConnections, o.MaxConnections))
+	}
+	if o.Fair != p.Fair {
+		bad("fair", fmt.Sprintf("want %v, as the parent has it", p.Fair))
 	}
 }

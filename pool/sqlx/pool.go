@@ -71,14 +71,21 @@ func New(env pool.Env, o Options) *Pool {
 	return p
 }
 
-// SetParent makes p a child of parent, before it is started: its semaphore is empty, and it takes permits from the parent's.
-// The two must be compatible (see Options.ValidateChild).
-func (p *Pool) SetParent(parent *Pool) {
-	p.o.ValidateChild(&parent.o, func(path, message string) { panic("sqlx: child pool: " + path + ": " + message) })
-	p.parent = parent
+// ParentName implements pool.Child.
+func (p *Pool) ParentName() string { return p.o.Parent }
+
+// SetParent implements pool.Child: the semaphore of p is empty, and it takes permits from the parent's. The two must be
+// compatible (see Options.ValidateChild).
+func (p *Pool) SetParent(parent pool.Pool) {
+	q, ok := parent.(*Pool)
+	if !ok {
+		panic(fmt.Sprintf("sqlx: a %T as parent", parent))
+	}
+	p.o.ValidateChild(q.o, func(path, message string) { panic("sqlx: child pool: " + path + ": " + message) })
+	p.parent = q
 	p.sem = semaphore{fair: p.o.Fair}
-	parent.handles++
-	parent.children++
+	q.handles++
+	q.children++
 }
 
 // Start builds the pool: PoolOptions::connect_lazy_with or connect_with. A pool whose start failed is gone.

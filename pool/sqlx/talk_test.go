@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
 
 	"poolwise/pool"
 	"poolwise/sim"
@@ -28,6 +29,7 @@ type talk struct {
 	script []string
 	calls  map[string]*caller
 	names  []string // of the calls, by request number
+	edges  map[string]bool
 }
 
 // caller is somebody who has called acquire.
@@ -47,13 +49,17 @@ const (
 	startEnded
 )
 
+// TestConversations plays the conversations of testdata. Together they take connections along every edge that States lists, and
+// along no other.
 func TestConversations(t *testing.T) {
+	edges := map[string]bool{}
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var c *talk
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "pool":
 				c = newTalk(t, d)
+				c.edges = edges
 			case "child":
 				c.addPool("child", d.CmdArgs)
 			case "run":
@@ -66,6 +72,14 @@ func TestConversations(t *testing.T) {
 			return out
 		})
 	})
+	want := map[string]bool{}
+	for _, s := range States {
+		edge, _, _ := strings.Cut(s, ":")
+		want[edge] = true
+	}
+	if diff := cmp.Diff(want, edges); diff != "" {
+		t.Errorf("edges of States (-) and edges taken (+):\n%s", diff)
+	}
 }
 
 // newTalk makes a server, whose options are the input, and a pool. It is started at the beginning of the first run.
@@ -263,7 +277,8 @@ func (c *talk) say(format string, args ...any) {
 }
 
 // command does one of: acquire, try, cancel, poll_then_cancel, release, close, close_on_drop, detach and leak NAME, all with a
-// trailing "child" for the child; kill NUMBER; state; close_pool, cancel_close and drop_pool; move (connect options).
+// trailing "child" for the child; kill NUMBER; state; close_pool, cancel_close and drop_pool; move (connect options); soon COMMAND,
+// for a command behind what is due now.
 func (c *talk) command(line string) {
 	w := append(strings.Fields(line), "", "")
 	who := w[1]
@@ -286,6 +301,9 @@ func (c *talk) command(line string) {
 		return
 	}
 	switch w[0] {
+	case "soon":
+		c.script = append(c.script, strings.TrimPrefix(line, "soon "))
+		c.sim.Soon(sim.Event{To: c.id, Kind: scriptLine, A: int32(len(c.script) - 1)})
 	case "start":
 		c.pools[""].Start(sim.Reply{To: c.id, Kind: startEnded})
 		if child := c.pools["child"]; child != nil {
@@ -340,6 +358,8 @@ func (c *talk) Note(f record.Fact) {
 		conn = fmt.Sprintf(" %d", f.Conn)
 	}
 	switch f.Kind {
+	case record.ConnMoved:
+		c.edges[fmt.Sprintf("%v -> %v", f.From, f.To)] = true
 	case record.AcquireEnded:
 		if f.Outcome == record.OK && f.Conn > 0 {
 			c.say("acquire %s: connection%s", name, conn)

@@ -26,10 +26,10 @@ type task struct {
 	reply   sim.Reply // to whoever waits for the task
 	request int64     // for which it works, -1 for none
 	began   sim.Time
-	expires sim.Time       // when the runtime ends what it is at now, whatever that is; Forever for nothing
-	late    record.Outcome // of an acquire that it ends
-	within  time.Duration  // the time of the whole acquire
-	toArm   bool           // the timer for expires, when the first poll of the acquire ends
+	expires sim.Time       // when a timeout cuts off what it is at now; Forever for never
+	late    record.Outcome // of an acquire that is cut off
+	within  time.Duration  // the timeout of the whole acquire
+	toArm   bool           // the timer of that timeout, when the first poll has ended
 	limit   sim.Timer      // that timer
 
 	// acquire_permit
@@ -117,8 +117,8 @@ func (p *Pool) newTask(k kind) *task {
 		p.tasks = append(p.tasks, t)
 	}
 	*t = task{
-		id: t.id, gen: t.gen, kind: k, state: spawned, conn: pool.NoConn, op: server.NoOp, request: -1, expires: sim.Forever, late: record.AcquireTimeout,
-		own: noWait, parents: noWait, hears: noWait, hearsToo: noWait,
+		id: t.id, gen: t.gen, kind: k, state: spawned, conn: pool.NoConn, op: server.NoOp, request: -1,
+		expires: sim.Forever, late: record.AcquireTimeout, own: noWait, parents: noWait, hears: noWait, hearsToo: noWait,
 	}
 	return t
 }
@@ -369,8 +369,11 @@ func (p *Pool) tick(at sim.Time) sim.Time {
 	return at.Add(p.env.Lateness)
 }
 
-// arm sets the task's timer for time at; it fires as an event of its own even if that is now.
+// arm sets the task's timer for time at; it fires as an event of its own even if that is now, and never at the end of time.
 func (p *Pool) arm(t *task, at sim.Time) {
 	t.rings = at
+	if at == sim.Forever {
+		return
+	}
 	t.timer = p.sim.ArmAt(at, sim.Event{To: p.id, Kind: timer, A: t.id})
 }
