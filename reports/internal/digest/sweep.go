@@ -203,7 +203,7 @@ func (l *Line) Regions() []Region {
 	return regions
 }
 
-// Name returns the words for a region of the line.
+// Name returns the words for a region of the line, which may lie after the flat one.
 func (l *Line) Name(r Region, after bool) string {
 	switch r {
 	case Below:
@@ -234,5 +234,5 @@ func (l *Line) IsSize() bool {
 
 // sizes are the names of the option for the size, in the pools there are.
 var sizes = []string{
-	"max", "size", "max_size", "max_connections", "max_conns", "max_open", "max_open_conns", "pool_size", "maximum_pool_size",
+	"max", "size", "max_size", "max_total", "max_connections", "max_conns", "max_open", "max_open_conns", "pool_size", "maximum_pool_size",
 }
