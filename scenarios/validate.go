@@ -138,7 +138,7 @@ func (s *Scenario) validateParent(v *Service, bad func(path, message string)) {
 		}
 		seen[up.Parent] = true
 	}
-	child.ValidateChild(options, under(bad, "pool"))
+	child.ValidateChild(*options, under(bad, "pool"))
 	if v.Instances != parent.Instances {
 		bad("instances", fmt.Sprintf("want as many as the parent %q has (%d), have %d", child.Parent, parent.Instances, v.Instances))
 	}
