@@ -221,7 +221,7 @@ func (r *replay) next() (sim.Time, bool) {
 	return at, true
 }
 
-// merged is the arrivals of two sources; of two at one instant, that of the first comes first.
+// merged is the arrivals of two sources.
 type merged struct {
 	of [2]source
 	at [2]sim.Time // the next of each, Forever if there is none

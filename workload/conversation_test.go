@@ -16,7 +16,7 @@ import (
 	"poolwise/sim/server"
 )
 
-// TestConversations runs the workloads of testdata. A block is
+// TestConversations runs the workloads of testdata/conversations. A block is
 //
 //	run [until=duration] [pool settings]
 //	key value            one of clients, repeat, think, stagger, poisson, constant, limit, deadline, retry, script ...
@@ -24,7 +24,7 @@ import (
 //
 // and its answer is all that happened: the facts of the requests, and, indented, the calls of the pool and the server.
 func TestConversations(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/conversations", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			o, err := parseOptions(d.Input)
 			if err != nil {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -262,9 +263,12 @@ func TestCommonRandomNumbers(t *testing.T) {
 	}
 }
 
-// spyOnCalls notes the time of every call of random length.
+// spyOnCalls notes the time of every call and think time of random length.
 func spyOnCalls(d *Driver) *[]time.Duration {
 	var calls []time.Duration
+	if d.think.draw != nil {
+		d.think.draw = spy{d.think.draw, &calls}
+	}
 	for i := range d.steps {
 		if st := &d.steps[i]; st.op == opCall && st.wait.draw != nil {
 			st.wait.draw = spy{st.wait.draw, &calls}
@@ -305,6 +309,27 @@ func storiesOf(w *world, arrivals bool) map[int64]string {
 		stories[c.request] += fmt.Sprint(endNames[c.how], " ")
 	}
 	return stories
+}
+
+// TestAttemptsDrawAnew: the luck of a second attempt has nothing to do with that of the first.
+func TestAttemptsDrawAnew(t *testing.T) {
+	w := newWorld(Options{
+		Clients: ptr(10_000), Repeat: ptr(int64(1)), Request: []Step{{Fail: ptr(dist.Probability(0.5))}},
+		Retry: &Retry{Attempts: 2},
+	}, 1)
+	w.driver.Start()
+	w.sim.Run(sim.Forever)
+	retried, failed := 0.0, 0.0
+	for _, f := range w.facts {
+		switch {
+		case f.Kind == record.RequestRetry:
+			retried++
+		case f.Kind == record.RequestEnded && f.Outcome == record.Failed:
+			failed++
+		}
+	}
+	near(t, "first attempts that failed", retried/10_000, 0.5, 5*0.005)
+	near(t, "second attempts that failed", failed/retried, 0.5, 5*0.5/math.Sqrt(retried))
 }
 
 // TestSteadyStateAllocatesNothing: once the slots and queues have their size, requests cost no memory.
@@ -461,4 +486,42 @@ func FuzzText(f *testing.F) {
 			(&Trace{File: "x", Times: times}).validate(func(path, message string) { t.Errorf("%q: %s", text, message) })
 		}
 	})
+}
+
+// TestQueryAlone: without a server a query takes the sum of its phases, of which each takes place by its chance.
+func TestQueryAlone(t *testing.T) {
+	w := alone(&server.QuerySpec{Phases: []server.Phase{
+		{IO: ptr(dist.Fixed(20 * time.Millisecond))},
+		{CPU: ptr(dist.Fixed(time.Millisecond)), Chance: ptr(dist.Probability(0.25))},
+	}})
+	const n = 100_000
+	long := 0
+	for i := range int64(n) {
+		r := sim.NewStream(1, "alone").At(i)
+		switch d := w.sample(&r); d {
+		case 21 * time.Millisecond:
+			long++
+		case 20 * time.Millisecond:
+		default:
+			t.Fatalf("took %v", d)
+		}
+	}
+	near(t, "share of the long ones", float64(long)/n, 0.25, 5*math.Sqrt(0.25*0.75/n))
+}
+
+// TestRetryPauses: exponential up to the limit, shortened at random by up to the jitter.
+func TestRetryPauses(t *testing.T) {
+	r := newRetries(&Retry{Attempts: 6, Backoff: 100, Factor: ptr(3.0), MaxBackoff: ptr(time.Duration(1000)), Jitter: 0.5})
+	if d := cmp.Diff([]time.Duration{100, 300, 900, 1000, 1000}, r.pauses); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	least, most := time.Duration(1000), time.Duration(0)
+	for i := range int64(10_000) {
+		draws := sim.NewStream(1, "retry").At(i)
+		d := r.pause(3, &draws)
+		least, most = min(least, d), max(most, d)
+	}
+	if least != 500 || most < 998 || most > 1000 {
+		t.Errorf("pauses of 1000 with a jitter of a half are from %d to %d", least, most)
+	}
 }

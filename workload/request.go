@@ -235,10 +235,8 @@ func (d *Driver) giveUp(i int32, o record.Outcome) {
 	s := &d.slots[i]
 	switch s.state {
 	case acquiring:
-		if s.gaveUp == record.OK {
-			s.gaveUp = o
-			d.env.Pool.Cancel(pool.Ticket(s.answer))
-		}
+		s.gaveUp = o
+		d.env.Pool.Cancel(pool.Ticket(s.answer)) // which answers in this event
 	case querying:
 		d.env.Server.Abort(server.Op(s.answer))
 		d.finish(i, o, pool.Discard)
