@@ -7,6 +7,7 @@ import (
 	"poolwise/pool/handoff"
 	"poolwise/pool/none"
 	"poolwise/pool/semaphore"
+	"poolwise/pool/sqlx"
 )
 
 // Model is one entry of the table. Its options are plain data: a struct whose fields carry `yaml` names, which are the
@@ -27,6 +28,9 @@ type Model struct {
 
 // Table lists the models in the order in which they are shown.
 var Table = []Model{
+	model("sqlx", "sqlx::Pool of "+sqlx.Version,
+		"Permits and size apart, a fair queue of waiters, oldest idle connection first, one deadline for waiting and connecting, a ping at every return.",
+		sqlx.States, sqlx.DefaultOptions, sqlx.New),
 	model("semaphore", "the teaching pool of a Rust lab: a semaphore and a list of idle connections",
 		"Permits bound the connections; the most recently returned connection is lent first; only the wait for a permit has a timeout.",
 		semaphore.States, semaphore.DefaultOptions, semaphore.New),

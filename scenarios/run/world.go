@@ -61,6 +61,7 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 			w.add(&s, i, names[len(w.members)], seed, sink)
 		}
 	}
+	w.adopt()
 	w.busy = len(w.members)
 	return w
 }
@@ -84,6 +85,25 @@ func (w *world) add(s *scenarios.Service, i int, name string, seed uint64, sink 
 		at = at.Add(s.StartEvery)
 	}
 	w.sim.At(at, sim.Event{To: w.id, Kind: starting, A: a})
+}
+
+// adopt gives the pools that name a parent the pool of that service: the instance of the same number.
+func (w *world) adopt() {
+	first := map[string]int{} // member of the first instance
+	n := 0
+	for _, s := range w.scenario.All() {
+		first[s.Name] = n
+		n += s.Instances
+	}
+	n = 0
+	for _, s := range w.scenario.All() {
+		for i := range s.Instances {
+			if child, ok := w.members[n].pool.(pool.Child); ok && child.ParentName() != "" {
+				child.SetParent(w.members[first[child.ParentName()]+i].pool)
+			}
+			n++
+		}
+	}
 }
 
 // Names returns the names of the pools of a scenario, by their index: the service, and the number of the instance if there are
