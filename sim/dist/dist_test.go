@@ -211,6 +211,22 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestNarrow: distributions without width have one value, and are known to.
+func TestNarrow(t *testing.T) {
+	for _, d := range []Distribution{{}, Fixed(0), {Uniform: &Uniform{Min: ms, Max: ms}}, {Pareto: &Pareto{Min: ms, Shape: 2, Max: ptr(ms)}}} {
+		want, ok := d.IsFixed()
+		if got := draw(d, 1)[0]; !ok || got != want || want != 0 && want != ms {
+			t.Errorf("%+v: fixed %v at %v, sampled %v", d, ok, want, got)
+		}
+	}
+	if _, ok := (Distribution{Exponential: &Exponential{Mean: ms}}).IsFixed(); ok {
+		t.Error("an exponential distribution is fixed")
+	}
+	if !(Distribution{}).IsZero() || Fixed(0).IsZero() || (Distribution{AtMost: ptr(ms)}).IsZero() {
+		t.Error("IsZero is wrong")
+	}
+}
+
 func TestEmpirical(t *testing.T) {
 	count := map[time.Duration]int{}
 	for _, s := range draw(Distribution{Empirical: &Empirical{Samples: []time.Duration{1, 5, 5, 9}}}, 40000) {
@@ -290,6 +306,7 @@ func TestValidate(t *testing.T) {
 		{Distribution{Exponential: &Exponential{}}, "exponential.mean"},
 		{Distribution{Gamma: &Gamma{Shape: math.NaN(), Mean: ptr(ms), Scale: ptr(ms)}}, "gamma.shape gamma"},
 		{Distribution{Gamma: &Gamma{Shape: 1}}, "gamma"},
+		{Distribution{Gamma: &Gamma{Shape: 1, Mean: ptr(-ms)}}, "gamma.mean"},
 		{Distribution{Gamma: &Gamma{Shape: 1, Scale: ptr(-ms)}}, "gamma.scale"},
 		{Distribution{Weibull: &Weibull{}}, "weibull.shape weibull.scale"},
 		{Distribution{Pareto: &Pareto{Max: ptr(-ms)}}, "pareto.min pareto.shape pareto.max"},
@@ -351,6 +368,9 @@ func TestText(t *testing.T) {
 		if err := r.UnmarshalText([]byte(text)); (err != nil) != (want < 0) || err == nil && r.PerSecond() != want {
 			t.Errorf("%q: %v, %v; want %v", text, r, err, want)
 		}
+	}
+	if s := Rate(0.25).String(); s != "0.25/s" {
+		t.Errorf("0.25/s prints as %s", s)
 	}
 	for r, want := range map[Rate]time.Duration{200: 5 * ms, 0.2: 5 * time.Second, 0: Max, 1e-300: Max, 3: 333333333} {
 		if got := r.Interval(); got != want {

@@ -2,9 +2,11 @@ package server
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"poolwise/sim"
+	"poolwise/sim/dist"
 )
 
 // cores are the cores of the discipline fifo: a count and a queue, a list through the operations that wait.
@@ -13,7 +15,7 @@ type cores struct {
 	busy        int
 	queued      int
 	first, last Op
-	area        time.Duration // core time used up to since
+	area        time.Duration // core time used up to since, at most dist.Max
 	since       sim.Time
 }
 
@@ -31,7 +33,11 @@ func (c *cores) release(now sim.Time) {
 
 func (c *cores) count(now sim.Time, d int) {
 	if now > c.since {
-		c.area += now.Sub(c.since) * time.Duration(c.busy)
+		hi, area := bits.Mul64(uint64(now-c.since), uint64(c.busy))
+		if hi > 0 || area > uint64(dist.Max) {
+			area = uint64(dist.Max)
+		}
+		c.area = plus(c.area, time.Duration(area))
 		c.since = now
 	}
 	c.busy += d

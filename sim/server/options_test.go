@@ -1,7 +1,9 @@
 package server
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,5 +133,98 @@ func TestMisuse(t *testing.T) {
 			}()
 			use(l.srv)
 		})
+	}
+}
+
+// TestExtremes: times at the end of what can be counted neither overflow nor keep a run from ending.
+func TestExtremes(t *testing.T) {
+	long := QuerySpec{Service: dist.Distribution{Uniform: &dist.Uniform{Min: dist.Max / 2, Max: dist.Max}}}
+	longest := dist.Fixed(dist.Max)
+	for name, o := range map[string]Options{
+		"fifo":       {Cores: 1},
+		"no limit":   {},
+		"sharing":    {Cores: 1, Discipline: Sharing},
+		"contention": {Contention: Contention{Sigma: 1, Kappa: 1}},
+		"both":       {Cores: 2, Discipline: Sharing, Contention: Contention{Sigma: 1, Kappa: 1}},
+		"slow":       {Faults: []Fault{{Slow: 1e6}}},
+		"overhead":   {Ping: longest, RoundTrip: longest, TimerOverhead: dist.Max},
+		"late":       {Faults: []Fault{{At: dist.Max, For: dist.Max, Restart: true}, {At: 1, For: dist.Max, Partition: true}}},
+		"timeout":    {StatementTimeout: dist.Max},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLooper(o, long, 4)
+			l.stop = 8
+			for n := 0; !l.sim.RunSome(sim.Forever, 1); n++ {
+				verify(t, l.srv)
+				if n > 1000 {
+					t.Fatal("no end")
+				}
+			}
+			if st := l.srv.Stats(); st.Busy < 0 {
+				t.Errorf("busy for %v", st.Busy)
+			}
+		})
+	}
+}
+
+// TestSameLuck: a query of a number takes the same time, whoever sends it when; a ping draws from a distribution of its own.
+func TestSameLuck(t *testing.T) {
+	times := func(cores int, order []int64) map[int64]time.Duration {
+		c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
+		c.id = c.sim.Add(c)
+		c.srv = New(c.sim, c, 7, Options{Cores: cores, Ping: exponential5.Service, RoundTrip: exponential5.Service})
+		q := c.srv.Compile(&exponential5)
+		c.do(t, "connect a")
+		took := map[int64]time.Duration{}
+		for i, n := range order {
+			if i%3 == 0 {
+				c.do(t, "ping a")
+				c.sim.Run(sim.Forever)
+			}
+			began := c.sim.Now()
+			c.srv.Query(c.sessions["a"], q, n, c.reply("a", opDone))
+			c.sim.Run(sim.Forever)
+			took[n] = c.sim.Now().Sub(began)
+		}
+		return took
+	}
+	first, second := times(0, []int64{1, 2, 3, 4, 5}), times(1, []int64{5, 3, 1, 4, 2})
+	if !maps.Equal(first, second) {
+		t.Errorf("the queries took %v, and in another order %v", first, second)
+	}
+	if len(slices.Compact(slices.Sorted(maps.Values(first)))) != 5 {
+		t.Errorf("the queries took %v, want five different times", first)
+	}
+}
+
+// TestSaturation: what would be longer than can be counted is the longest there is.
+func TestSaturation(t *testing.T) {
+	s := New(new(sim.Sim), nowhere{}, 1, Options{Contention: Contention{Sigma: 1}})
+	s.shared.atServer = 3 // a factor of 1 + (3-1)
+	for _, c := range []struct{ got, want time.Duration }{
+		{times(2, 2.5), 5},
+		{times(dist.Max, 1e6), dist.Max},
+		{times(dist.Max, 1), dist.Max},
+		{plus(2, 3), 5},
+		{plus(dist.Max, 1), dist.Max},
+		{plus(dist.Max, dist.Max), dist.Max},
+		{s.shared.slowed(10), 30},
+		{s.shared.slowed(dist.Max / 2), dist.Max},
+		{s.shared.slowed(dist.Max), dist.Max},
+		{time.Duration(product(1<<30, 1<<31)), 1 << 61},
+		{time.Duration(product(1<<40, 1<<40)), 1 << 62},
+		{time.Duration(saturated(1<<62, 1<<31, 1<<30)), 1 << 62},
+	} {
+		if c.got != c.want {
+			t.Errorf("have %d, want %d", c.got, c.want)
+		}
+	}
+	var c cores
+	for range 10 {
+		c.take(0)
+	}
+	c.count(sim.Forever-1, 0)
+	if c.area != dist.Max {
+		t.Errorf("10 cores busy to the end of time: %v", c.area)
 	}
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"poolwise/sim"
@@ -159,20 +158,4 @@ func plus(a, b time.Duration) time.Duration {
 		return c
 	}
 	return dist.Max
-}
-
-// String describes a compiled query for debugging.
-func (q *Query) String() string {
-	var parts []string
-	for _, p := range q.phases {
-		name := "io"
-		if p.cpu {
-			name = "cpu"
-		}
-		if p.sampler == nil {
-			name += " " + p.constant.String()
-		}
-		parts = append(parts, name)
-	}
-	return strings.Join(parts, ", ")
 }

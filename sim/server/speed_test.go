@@ -30,6 +30,9 @@ func (l *looper) Handle(ev sim.Event) {
 		l.open = append(l.open, Session(ev.B))
 		return
 	}
+	if OutcomeOf(ev.B) != record.OK {
+		return
+	}
 	if l.next++; l.next >= l.stop {
 		l.sim.Stop()
 	}

@@ -165,6 +165,8 @@ func (c *talk) command(t *testing.T, line string) {
 	case "kill":
 		n, _ := strconv.Atoi(word(1))
 		fmt.Fprintf(&c.out, "was open: %v\n", c.srv.Kill(int32(n)))
+	case "kill_all":
+		c.srv.KillAll()
 	case "due":
 		fmt.Fprintf(&c.out, "%v\n", c.srv.Due(c.ops[word(1)]))
 	case "settle":
