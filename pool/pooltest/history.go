@@ -56,6 +56,9 @@ var spans = []time.Duration{
 	0, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 }
 
+// faults are how long the server's faults last.
+var faults = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}
+
 const (
 	recovered = 300 * time.Millisecond // when all faults of the server are over
 	calm      = 20 * time.Second       // longer than anything takes then
@@ -134,7 +137,7 @@ func newCrowd(t *rapid.T, s Subject) *crowd {
 	}
 	h.limit = o.ConnectionLimit > 0
 	for range rapid.IntRange(0, 3).Draw(t, "faults") {
-		f := server.Fault{At: span("at"), For: rapid.SampledFrom([]time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}).Draw(t, "for")}
+		f := server.Fault{At: span("at"), For: rapid.SampledFrom(faults).Draw(t, "for")}
 		kinds := 4
 		if s.Endless {
 			kinds = 3

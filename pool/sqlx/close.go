@@ -40,10 +40,10 @@ func (p *Pool) CancelClose() {
 	}
 }
 
-// closeRound is the loop of close(), from the round that it has come to: all that is idle is closed, one after the other, and then as many permits
-// as the round has are taken, to wait for what is not idle, and given back at once. It ends with the round of max_connections,
-// or when nothing is left. An idle connection holds no permit, and yet its end gives one back: so close() waits for one return
-// less for each that it closes.
+// closeRound is the loop of close(), from the round that it has come to. All that is idle is closed, one after the other. Then as
+// many permits as the round has are taken, to wait for what is not idle, and given back at once. The loop ends after the round
+// of max_connections, or when nothing is left. An idle connection holds no permit, and yet its end gives one back: so close()
+// waits for one return less for each that it closes.
 func (p *Pool) closeRound(t *task) {
 	for t.left <= p.o.MaxConnections && (p.idle.Len() > 0 || p.size > 0) {
 		if p.idle.Len() > 0 {

@@ -1,8 +1,10 @@
 package sqlx
 
 import (
+	"fmt"
 	"time"
 
+	"poolwise/pool"
 	"poolwise/sim"
 	"poolwise/sim/record"
 )
@@ -15,11 +17,12 @@ type hook struct {
 	calls  int // so far, over all connections
 }
 
-func newHook(o *Hook, seed uint64, purpose string) *hook {
+func newHook(o *Hook, env pool.Env, name string) *hook {
 	if o == nil {
 		return nil
 	}
-	return &hook{Hook: o, takes: o.Takes.Sampler(), stream: sim.NewStream(seed, purpose)}
+	purpose := fmt.Sprintf("sqlx %d %s", env.Index, name)
+	return &hook{Hook: o, takes: o.Takes.Sampler(), stream: sim.NewStream(env.Seed, purpose)}
 }
 
 // call begins a call, and returns how long it takes and how it will end. The number keys its luck.

@@ -146,7 +146,11 @@ func (o Options) Validate(bad func(path, message string)) {
 		path       string
 		hook       *Hook
 		mayBeFalse bool
-	}{{"after_connect", o.AfterConnect, false}, {"before_acquire", o.BeforeAcquire, true}, {"after_release", o.AfterRelease, true}} {
+	}{
+		{"after_connect", o.AfterConnect, false},
+		{"before_acquire", o.BeforeAcquire, true},
+		{"after_release", o.AfterRelease, true},
+	} {
 		if h.hook != nil {
 			h.hook.validate(h.mayBeFalse, func(path, message string) { bad(h.path+"."+path, message) })
 		}
@@ -174,7 +178,8 @@ func (h *Hook) validate(mayBeFalse bool, bad func(path, message string)) {
 	case h.FalseProbability > 0 && !mayBeFalse:
 		bad("false_probability", "want 0: this callback returns nothing but an error")
 	case h.FalseProbability+h.ErrorProbability > 1:
-		bad("error_probability", fmt.Sprintf("want at most 1 together with false_probability, have %v", float64(h.FalseProbability)+float64(h.ErrorProbability)))
+		sum := float64(h.FalseProbability) + float64(h.ErrorProbability)
+		bad("error_probability", fmt.Sprintf("want at most 1 together with false_probability, have %v", sum))
 	}
 }
 
@@ -192,7 +197,7 @@ func (o Options) ValidateChild(parent any, bad func(path, message string)) {
 		bad("parent", "want a service whose pool is of this model")
 		return
 	case o.MaxConnections > p.MaxConnections:
-		bad("max_connections", fmt.Sprintf("want at most %d, the parent's max_connections, have %d", p.MaxConnections, o.MaxConnections))
+		bad("max_connections", fmt.Sprintf("want at most %d, as the parent has, have %d", p.MaxConnections, o.MaxConnections))
 	}
 	if o.Fair != p.Fair {
 		bad("fair", fmt.Sprintf("want %v, as the parent has it", p.Fair))

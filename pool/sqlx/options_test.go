@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"poolwise/pool"
 	"poolwise/sim/dist"
 )
 
@@ -96,7 +97,8 @@ func TestNamesReadAsTheyPrint(t *testing.T) {
 // The luck of a hook is that of its request: 10000 calls end as the probabilities say, within four standard deviations, and the
 // same call ends the same way again.
 func TestHookLuck(t *testing.T) {
-	h := newHook(&Hook{Results: []HookResult{HookError}, FalseProbability: 0.2, ErrorProbability: 0.1}, 1, "test")
+	o := Hook{Results: []HookResult{HookError}, FalseProbability: 0.2, ErrorProbability: 0.1}
+	h := newHook(&o, pool.Env{Seed: 1}, "test")
 	if _, r := h.call(7); r != HookError {
 		t.Fatalf("the first call ends with %v, not as listed", r)
 	}

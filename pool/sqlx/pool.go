@@ -61,9 +61,9 @@ type link struct {
 func New(env pool.Env, o Options) *Pool {
 	p := &Pool{
 		env: env, sim: env.Sim, o: o, backend: env.Server, table: pool.NewTable(env), handles: 1, owned: true,
-		afterConnect:  newHook(o.AfterConnect, env.Seed, "sqlx.after_connect"),
-		beforeAcquire: newHook(o.BeforeAcquire, env.Seed, "sqlx.before_acquire"),
-		afterRelease:  newHook(o.AfterRelease, env.Seed, "sqlx.after_release"),
+		afterConnect:  newHook(o.AfterConnect, env, "after_connect"),
+		beforeAcquire: newHook(o.BeforeAcquire, env, "before_acquire"),
+		afterRelease:  newHook(o.AfterRelease, env, "after_release"),
 		sem:           semaphore{fair: o.Fair, permits: o.MaxConnections, total: o.MaxConnections},
 		limitOf:       -1,
 	}
@@ -288,9 +288,10 @@ func (p *Pool) Verify() {
 	must(p.size >= 0 && p.size <= p.o.MaxConnections, "size %d is not within 0 and %d", p.size, p.o.MaxConnections)
 	must(idle == p.idle.Len(), "%d connections are idle, %d are in the queue", idle, p.idle.Len())
 	must(p.dropped || p.size == idle+loans+p.leaked+guards,
-		"size %d is not the %d idle, %d lent, %d leaked and %d floating connections", p.size, idle, loans, p.leaked, guards)
+		"size %d is not %d idle, %d lent, %d leaked and %d floating connections", p.size, idle, loans, p.leaked, guards)
 	must(p.closed || p.numIdle == idle, "num_idle is %d with %d in the queue", p.numIdle, idle)
-	must(p.sem.permits >= 0 && p.sem.assigned() >= 0, "%d permits are free and %d assigned", p.sem.permits, p.sem.assigned())
+	must(p.sem.permits >= 0 && p.sem.assigned() >= 0,
+		"%d permits are free and %d assigned", p.sem.permits, p.sem.assigned())
 	must(p.sem.out == loans+guards+p.sem.kept,
 		"%d permits are out, with %d loans, %d floating connections and %d kept over a yield", p.sem.out, loans, guards, p.sem.kept)
 	if p.parent == nil {
@@ -298,7 +299,9 @@ func (p *Pool) Verify() {
 		must(p.sem.total == want, "there are %d permits, and should be %d - %d leaked + %d invented - %d lent out",
 			p.sem.total, p.o.MaxConnections, p.leaked, p.invented, p.lentOut)
 	}
-	must(!p.sem.fair || p.sem.permits == 0 || p.sem.queue.Len() == 0, "%d wait while %d permits are free", p.sem.queue.Len(), p.sem.permits)
-	must(p.handles == handles+loans, "%d handles, with %d of program, tasks and children and %d loans", p.handles, handles, loans)
+	must(!p.sem.fair || p.sem.permits == 0 || p.sem.queue.Len() == 0,
+		"%d wait while %d permits are free", p.sem.queue.Len(), p.sem.permits)
+	must(p.handles == handles+loans,
+		"%d handles, with %d of program, tasks and children and %d loans", p.handles, handles, loans)
 	must(p.dropped == (p.handles == 0), "dropped is %v with %d handles", p.dropped, p.handles)
 }

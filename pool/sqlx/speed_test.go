@@ -35,7 +35,8 @@ func (nowhere) Note(record.Fact) {}
 func newMill(clients int, o Options) *mill {
 	m := &mill{sim: &sim.Sim{}, conn: make([]pool.Conn, clients)}
 	m.id = m.sim.Add(m)
-	srv := server.New(m.sim, nowhere{}, 1, server.Options{Connect: dist.Fixed(20 * time.Millisecond), Ping: dist.Fixed(time.Millisecond)})
+	so := server.Options{Connect: dist.Fixed(20 * time.Millisecond), Ping: dist.Fixed(time.Millisecond)}
+	srv := server.New(m.sim, nowhere{}, 1, so)
 	m.pool = New(pool.Env{Sim: m.sim, Server: srv, Sink: nowhere{}}, o)
 	m.hold = m.sim.Delay(5 * time.Millisecond)
 	m.pool.Start(sim.Reply{To: sim.Nobody})
