@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"poolwise/pool"
 	"poolwise/pool/models"
-	"poolwise/pool/sqlx"
 	"poolwise/sim/record"
 )
 
@@ -106,54 +106,55 @@ func (s *Scenario) validateServices(bad func(path, message string)) {
 	}
 }
 
-// validateParent checks a pool that takes its permits from the pool of another service: instance by instance, as two pools of
+// validateParent checks a pool that takes what it lends from the pool of another service: instance by instance, as two pools of
 // one program.
 func (s *Scenario) validateParent(v *Service, bad func(path, message string)) {
-	child := sqlxOptions(v)
-	if child == nil || child.Parent == "" {
+	name := parentOf(v)
+	if name == "" {
 		return
 	}
-	at := func(name string) *Service {
-		i := slices.IndexFunc(s.Services, func(o Service) bool { return o.Name == name })
-		if i < 0 {
-			return nil
-		}
-		return &s.Services[i]
-	}
-	parent := at(child.Parent)
+	parent := s.service(name)
 	if parent == nil {
-		bad("pool.parent", fmt.Sprintf("there is no service %q", child.Parent))
-		return
-	}
-	options := sqlxOptions(parent)
-	if options == nil {
-		bad("pool.parent", fmt.Sprintf("the pool of %q is not of the model sqlx", child.Parent))
+		bad("pool.parent", fmt.Sprintf("there is no service %q", name))
 		return
 	}
 	seen := map[string]bool{}
-	for up := child; up != nil && up.Parent != ""; up = sqlxOptions(at(up.Parent)) {
-		if seen[up.Parent] {
-			bad("pool.parent", fmt.Sprintf("%q is its own parent in the end", child.Parent))
+	for up := name; up != ""; up = parentOf(s.service(up)) {
+		if seen[up] {
+			bad("pool.parent", fmt.Sprintf("%q is its own parent in the end", name))
 			return
 		}
-		seen[up.Parent] = true
+		seen[up] = true
 	}
-	child.ValidateChild(*options, under(bad, "pool"))
+	if parent.Pool != nil {
+		v.Pool.Options.(pool.ChildOptions).ValidateChild(parent.Pool.Options, under(bad, "pool"))
+	}
 	if v.Instances != parent.Instances {
-		bad("instances", fmt.Sprintf("want as many as the parent %q has (%d), have %d", child.Parent, parent.Instances, v.Instances))
+		bad("instances", fmt.Sprintf("want as many as the parent %q has (%d), have %d", name, parent.Instances, v.Instances))
 	}
 	if v.StartAt < parent.StartAt || v.StartEvery < parent.StartEvery {
-		bad("start_at", fmt.Sprintf("want no instance to start before that of the parent %q", child.Parent))
+		bad("start_at", fmt.Sprintf("want no instance to start before that of the parent %q", name))
 	}
 }
 
-// sqlxOptions returns the options of the pool of a service if it is one of sqlx, nil otherwise.
-func sqlxOptions(v *Service) *sqlx.Options {
-	if v == nil || v.Pool == nil {
+// service returns the service of a name, nil if there is none.
+func (s *Scenario) service(name string) *Service {
+	i := slices.IndexFunc(s.Services, func(v Service) bool { return v.Name == name })
+	if i < 0 {
 		return nil
 	}
-	o, _ := v.Pool.Options.(*sqlx.Options)
-	return o
+	return &s.Services[i]
+}
+
+// parentOf returns the name of the service whose pool is the parent of the pool of v, empty for none.
+func parentOf(v *Service) string {
+	if v == nil || v.Pool == nil {
+		return ""
+	}
+	if o, ok := v.Pool.Options.(pool.ChildOptions); ok {
+		return o.ParentName()
+	}
+	return ""
 }
 
 // validate checks one service of s.

@@ -40,7 +40,7 @@ func TestParents(t *testing.T) {
 			`services[0].pool.parent: "b" is its own parent in the end`, `services[1].pool.parent: "a" is its own parent in the end`}},
 		"another model": {
 			[]Service{service("a", "", func(v *Service, _ *sqlx.Options) { v.Pool = &Pool{"none", &none.Options{}} }), service("b", "a", as)},
-			[]string{`services[1].pool.parent: the pool of "a" is not of the model sqlx`}},
+			[]string{"services[1].pool.parent: want a service whose pool is of this model"}},
 		"larger": {
 			[]Service{service("a", "", as), service("b", "a", func(_ *Service, o *sqlx.Options) { o.MaxConnections = 11 })},
 			[]string{"services[1].pool.max_connections: want at most 10"}},
