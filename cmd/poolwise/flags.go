@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// choice is a flag that takes one of several words.
+type choice struct {
+	value string
+	words []string
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "word" }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return errors.New("want " + or(c.words))
+	}
+	c.value = s
+	return nil
+}
+
+// choose adds a flag that takes one of several words, the first by default.
+func choose(cmd *cobra.Command, name, usage string, words ...string) *choice {
+	c := &choice{value: words[0], words: words}
+	cmd.Flags().Var(c, name, usage)
+	complete(cmd, name, words...)
+	return c
+}
+
+// complete says what the shell may complete the value of a flag with.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func must(err error) {
+	if err != nil {
+		panic("poolwise: " + err.Error())
+	}
+}
+
+// destination is where data goes: standard output, or a file.
+type destination struct {
+	file  string
+	width int
+}
+
+func (d *destination) add(f *pflag.FlagSet) {
+	f.StringVarP(&d.file, "output", "o", "", "`FILE`: write to this file, whole or not at all; one that exists is replaced; default -, stdout")
+}
+
+func (d *destination) addWidth(f *pflag.FlagSet) {
+	f.IntVar(&d.width, "width", 0, "`N`: columns of text; default 0, those of the terminal, 100 without one")
+}
+
+// columns returns the width for text.
+func (d *destination) columns(stdout io.Writer) int {
+	if d.width > 0 {
+		return d.width
+	}
+	if f, ok := stdout.(*os.File); ok && d.toStdout() {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 100
+}
+
+func (d *destination) toStdout() bool { return d.file == "" || d.file == "-" }
+
+// check reports a mistake in the flags.
+func (d *destination) check() error {
+	if d.width < 0 {
+		return usagef("--width: want at least 1, or 0 for that of the terminal, have %d", d.width)
+	}
+	return nil
+}
+
+// write writes what f writes.
+func (d *destination) write(stdout io.Writer, f func(io.Writer) error) error {
+	if d.toStdout() {
+		return f(stdout)
+	}
+	var out outputs
+	defer out.discard()
+	if err := out.write(d.file, f); err != nil {
+		return err
+	}
+	return out.commit()
+}
+
+func writeAll(w io.Writer, b []byte) error {
+	_, err := w.Write(b)
+	return err
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"poolwise/scenarios"
+	"poolwise/sim/record"
+)
+
+// overrides are what the command line changes in a scenario.
+type overrides struct {
+	flags        *pflag.FlagSet // that have seed and replications, or nil
+	set          []string
+	over         []string
+	seed         uint64
+	replications int
+	checks       []string
+}
+
+// addSet adds --set.
+func (o *overrides) addSet(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`PATH=VALUE`: override a value of the scenario, as in pool.max=16 or server.connect=20ms; may be repeated")
+	must(cmd.RegisterFlagCompletionFunc("set", completePath))
+}
+
+// addOver adds --over.
+func (o *overrides) addOver(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.over, "over", nil, "`PATH=VALUE,...`: run at these settings in place of the scenario's sweep, as in pool.max=2,4,8; several make a grid")
+	must(cmd.RegisterFlagCompletionFunc("over", completePath))
+}
+
+// addRest adds what only a run takes.
+func (o *overrides) addRest(cmd *cobra.Command) {
+	o.flags = cmd.Flags()
+	o.flags.Uint64Var(&o.seed, "seed", 0, "`N`: seed of all randomness; default that of the scenario, or else 1")
+	o.flags.IntVar(&o.replications, "replications", 0, "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario, or else 1")
+	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; may be repeated")
+}
+
+// load reads a scenario with the overrides. Its error has every mistake, those of the further checks included.
+func (o *overrides) load(src source) (*scenarios.Scenario, []scenarios.Cell, error) {
+	set := slices.Clone(o.set)
+	var short []string // flags that set a value of the same name
+	for _, name := range []string{"seed", "replications"} {
+		if o.flags != nil && o.flags.Changed(name) {
+			set = append(set, name+"="+o.flags.Lookup(name).Value.String())
+			short = append(short, name)
+		}
+	}
+	var over []string
+	if len(o.over) > 0 {
+		over = o.over
+	}
+	base, cells, err := scenarios.Load(src.name, src.text, scenarios.Options{Set: set, Over: over, Open: src.open})
+	var mistakes scenarios.Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		return nil, nil, err
+	}
+	for _, e := range mistakes {
+		for _, name := range short {
+			if e.From == "--set "+name {
+				e.From, e.Field = "--"+name, ""
+			}
+		}
+	}
+	if mistakes = append(mistakes, o.addChecks(base, cells)...); mistakes != nil {
+		return nil, nil, mistakes
+	}
+	return base, cells, nil
+}
+
+// addChecks adds the further checks to a scenario and its cells. There is none if it has mistakes itself.
+func (o *overrides) addChecks(base *scenarios.Scenario, cells []scenarios.Cell) (mistakes scenarios.Errors) {
+	if len(o.checks) == 0 {
+		return nil
+	}
+	bad := func(expr, msg string) {
+		mistakes = append(mistakes, &scenarios.Error{From: "--check " + expr, Msg: msg})
+	}
+	var added []scenarios.Check
+	for _, expr := range o.checks {
+		var at *record.CheckError
+		if _, err := record.ParseCheck(expr); errors.As(err, &at) {
+			bad(expr, fmt.Sprintf("column %d: %s", at.Offset+1, at.Msg))
+			continue
+		}
+		added = append(added, scenarios.Check{Expr: expr})
+	}
+	if base == nil {
+		return mistakes
+	}
+	probe := *base
+	probe.Checks = added
+	probe.Validate(func(path, msg string) {
+		var i int
+		if n, _ := fmt.Sscanf(path, "checks[%d]", &i); n == 1 {
+			bad(added[i].Expr, msg)
+		}
+	})
+	// The base may be one of the cells.
+	base.Checks = append(slices.Clip(base.Checks), added...)
+	for _, c := range cells {
+		if c.Scenario != base {
+			c.Scenario.Checks = append(slices.Clip(c.Scenario.Checks), added...)
+		}
+	}
+	return mistakes
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"poolwise/scenarios"
+)
+
+// exitStatus is what a command that has said everything ends with.
+type exitStatus int
+
+// The statuses, the same in every command.
+const (
+	done         exitStatus = iota
+	failed                  // usage, scenario, files, an interruption
+	checkFailed             // or not evaluated
+	warned                  // with --fail-on-warn
+	inconclusive            // an interval straddles the limit of a check
+)
+
+// Error implements error, so that a command can return a status.
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// usageError is a mistake in the command line.
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// run runs a command line and returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if _, _, err := root.Find(args); err != nil && !strings.HasPrefix(args[0], "__") { // cobra's own, not yet there
+		return int(complain(root, unknownCommand(root, args), stderr))
+	}
+	cmd, err := root.ExecuteC()
+	return int(complain(cmd, err, stderr))
+}
+
+// complain shows an error, unless the command has done so, and returns the status.
+func complain(cmd *cobra.Command, err error, stderr io.Writer) exitStatus {
+	var (
+		status   exitStatus
+		usage    *usageError
+		mistakes scenarios.Errors
+	)
+	switch {
+	case err == nil:
+		return done
+	case errors.As(err, &status):
+		return status
+	case errors.Is(err, syscall.EPIPE): // nobody reads any more, as after head
+		return failed
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %s\nSee %s --help.\n", cmd.CommandPath(), usage.msg, cmd.CommandPath())
+	case errors.As(err, &mistakes):
+		fmt.Fprintln(stderr, err) // a place in front of each line
+	default:
+		fmt.Fprintf(stderr, "poolwise: %v\n", err)
+	}
+	return failed
+}
+
+func newRoot() *cobra.Command {
+	cobra.EnableCommandSorting = false
+	root := &cobra.Command{
+		Use:   "poolwise",
+		Short: "Predict how a connection pool behaves",
+		Long: `Poolwise predicts how a connection pool behaves before production finds out. It simulates pools,
+the requests that use them and the database server behind them: the same scenario and seed give the
+same bytes everywhere.`,
+		Example: `  poolwise list                        built-in scenarios
+  poolwise run sizing-knee             run one of them
+  poolwise init                        write a scenario file of your own, commented
+  poolwise run poolwise.yaml --set pool.max=16`,
+		Version:           version(debug.ReadBuildInfo()),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("poolwise {{.Version}}\n")
+	root.SetHelpFunc(help)
+	root.SetFlagErrorFunc(explainFlag)
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "color", "colour"))
+	})
+	root.AddCommand(newRun(), newSweep(), newCheck(), newList(), newShow(), newInit(), newModels(), newSchema(), newCompletion())
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+// unknownCommand says which command was probably meant.
+func unknownCommand(root *cobra.Command, args []string) error {
+	name := args[slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })]
+	if best := near(name, commandNames(root)); best != nil {
+		return usagef("unknown command %q, did you mean %s?", name, or(best))
+	}
+	return usagef("unknown command %q; want %s", name, or(commandNames(root)))
+}
+
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// explainFlag puts what is wrong with a flag in our words.
+func explainFlag(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return err
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		return usagef("unknown flag --%s%s", unknown.GetSpecifiedName(), meant(cmd, unknown.GetSpecifiedName()))
+	case errors.As(err, &unknown):
+		return usagef("unknown flag -%s", unknown.GetSpecifiedName())
+	case errors.As(err, &value):
+		return usagef("--%s: %s, have %q", value.GetFlag().Name, want(value.GetFlag(), value.Unwrap()), value.GetValue())
+	case errors.As(err, &missing):
+		name, _ := pflag.UnquoteUsage(missing.GetFlag())
+		return usagef("--%s needs a value: --%s %s", missing.GetFlag().Name, missing.GetFlag().Name, name)
+	}
+	return &usageError{err.Error()}
+}
+
+// want says what a flag takes.
+func want(f *pflag.Flag, cause error) string {
+	switch f.Value.Type() {
+	case "int":
+		return "want a whole number"
+	case "uint64":
+		return "want a whole number from 0 to 18446744073709551615"
+	case "bool":
+		return "want true or false"
+	}
+	return cause.Error()
+}
+
+// meant is the rest of a message about an unknown flag: the flag, or the command, that was probably meant.
+func meant(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if best := near(name, names); best != nil {
+		return ", did you mean --" + strings.Join(best, " or --") + "?"
+	}
+	var others []string
+	for _, c := range cmd.Root().Commands() {
+		if c.Flags().Lookup(name) != nil {
+			others = append(others, c.Name())
+		}
+	}
+	if others == nil {
+		return ""
+	}
+	return "; it belongs to poolwise " + or(others)
+}
+
+var pseudoVersion = regexp.MustCompile(`\d{14}-[0-9a-f]{12}(\+dirty)?$`)
+
+// version names the build: the release, or the revision it was made from.
+func version(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "(unknown version)"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" || pseudoVersion.MatchString(v) {
+		v = "(development)"
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v += " revision " + s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v += ", modified"
+		}
+	}
+	return v
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"poolwise/scenarios"
+)
+
+// source is the text of a scenario.
+type source struct {
+	name string // for messages
+	text []byte
+	open func(name string) (fs.File, error) // of the files that it names; nil for a built-in one, which names none
+}
+
+// maxText is more than any scenario may have.
+const maxText = 16 << 20
+
+// readSource reads what a FILE on the command line stands for: standard input (-), a file, or else a built-in scenario.
+func readSource(arg string, stdin io.Reader) (source, error) {
+	if arg == "-" {
+		text, err := readText(stdin)
+		if err != nil {
+			return source{}, at("stdin", err)
+		}
+		return source{name: "stdin", text: text, open: openIn(".")}, nil
+	}
+	file, err := os.Open(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		if text, err := scenarios.Open(arg); err == nil {
+			return source{name: arg + ".yaml", text: text}, nil
+		}
+		return source{}, missing(arg)
+	}
+	if err != nil {
+		return source{}, at(arg, err)
+	}
+	defer file.Close()
+	text, err := readText(file)
+	if err != nil {
+		return source{}, at(arg, err)
+	}
+	return source{name: arg, text: text, open: openIn(filepath.Dir(arg))}, nil
+}
+
+func readText(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return nil, errors.New("this is a folder; want a scenario file")
+	case err != nil:
+		return nil, err
+	case len(text) > maxText:
+		return nil, fmt.Errorf("it has more than %d MiB and cannot be a scenario", maxText>>20)
+	}
+	return text, nil
+}
+
+// openIn opens files by names that count from a folder.
+func openIn(folder string) func(name string) (fs.File, error) {
+	return func(name string) (fs.File, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
+		}
+		return os.Open(name)
+	}
+}
+
+// missing says which built-in scenario was probably meant.
+func missing(arg string) error {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".yml"), ".yaml")
+	if best := near(name, builtinNames()); best != nil {
+		return fmt.Errorf("%s: there is no such file; did you mean the built-in scenario %s?", arg, or(best))
+	}
+	return fmt.Errorf("%s: there is no such file and no built-in scenario of that name (poolwise list shows them)", arg)
+}
+
+func builtinNames() []string {
+	var names []string
+	for _, s := range scenarios.List() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// at says where an error was, nil for nil.
+func at(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, reason(err))
+}
+
+// reason is what an error says beside the path.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
