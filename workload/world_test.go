@@ -307,11 +307,11 @@ func (s *fakeServer) busy(session server.Session) bool {
 	return slices.ContainsFunc(s.ops, func(o fakeOp) bool { return o.running && o.session == session })
 }
 
-func (s *fakeServer) Query(session server.Session, q *server.Query, number int64, r sim.Reply) server.Op {
+func (s *fakeServer) Query(session server.Session, _ *server.Query, number int64, r sim.Reply) server.Op {
 	if s.busy(session) {
 		panic(fmt.Sprintf("two queries on session %d", session))
 	}
-	s.w.sayf("  query %d on %d: %v", number, session, q)
+	s.w.sayf("  query %d on %d", number, session)
 	s.numbers = append(s.numbers, number)
 	op := fakeOp{session: session, reply: r, running: true}
 	d := 5 * time.Millisecond
