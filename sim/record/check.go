@@ -209,6 +209,9 @@ func (f Figure) MoreIsBetter() bool { return f.metric.name == "throughput" || f.
 // String returns the check so that ParseCheck reads it back, without needless spaces and selectors.
 func (e Expr) String() string { return e.Figure.String() + e.op + e.written }
 
+// WantsMore reports whether the limit is one from below, so that who wrote it wants more of the figure.
+func (e Expr) WantsMore() bool { return e.op == ">" || e.op == ">=" }
+
 // Against reports whether the limit is that of a baseline.
 func (e Expr) Against() bool { return e.against }
 
@@ -228,7 +231,8 @@ func (e Expr) Evaluate(c *Cell) Check {
 }
 
 // EvaluateAgainst judges a cell by a baseline if the check has one, and otherwise as Evaluate does. With samples of both, what
-// is judged is the interval of the difference between the figure and its limit.
+// is judged is the interval of the difference between the figure and its limit, pair by pair; if there are no pairs, what the
+// intervals of the two figures allow.
 func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	if !e.against {
 		return e.Evaluate(c)
@@ -245,7 +249,8 @@ func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
 	d := Difference(e.Sample(c), e.Sample(baseline), e.limit)
 	if !d.Interval {
-		d = ExactFloat(f.Value - float64(e.limit*b.Value))
+		// The worst that the two intervals allow, or the difference of the values if they have none.
+		d.Lo, d.Hi = f.Lo-float64(e.limit*b.Hi), f.Hi-float64(e.limit*b.Lo)
 	}
 	k.Status = e.judge(d.Lo, d.Hi, 0)
 	return k
@@ -316,10 +321,13 @@ func (e Expr) judge(lo, hi, limit float64) Status {
 	return FailedCheck
 }
 
-// Verdict is what all checks together say: failed if one failed or was not evaluated, else inconclusive if one is.
+// Verdict is what all checks of level error together say: failed if one failed or was not evaluated, else inconclusive if one is.
 func Verdict(checks []Check) Status {
 	v := Passed
 	for _, c := range checks {
+		if c.Level == LevelWarning || c.Level == LevelOff {
+			continue
+		}
 		switch c.Status {
 		case FailedCheck, NotEvaluated:
 			return FailedCheck

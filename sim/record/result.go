@@ -164,6 +164,7 @@ const (
 	FailedCheck  Status = "failed"
 	Inconclusive Status = "inconclusive"  // the interval straddles the limit
 	NotEvaluated Status = "not_evaluated" // there was nothing to measure; counts as failed
+	Off          Status = "off"           // its level says that it is not to be evaluated
 )
 
 // Check is one expectation of the scenario and what came of it.
@@ -175,9 +176,9 @@ type Check struct {
 	Value    float64  `json:"value"` // in the unit of the expression: nanoseconds, a share or a count
 	Lo       float64  `json:"lo"`
 	Hi       float64  `json:"hi"`
-	Unit     string   `json:"unit"` // ns, ratio, count, per_second
-	Level    string   `json:"level,omitempty"`
-	Line     int      `json:"-"` // where it stands in the scenario file; 0 if not in a file
+	Unit     string   `json:"unit"`            // ns, ratio, count, per_second
+	Level    string   `json:"level,omitempty"` // error if it is not given, warning or off
+	Line     int      `json:"-"`               // where it stands in the scenario file; 0 if not in a file
 }
 
 // Curves hold what charts draw beyond the figures.
@@ -274,10 +275,16 @@ func (f *Float) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// appendFloat appends f with nine significant digits: enough for any figure here, and the same on processors that differ in
-// the last bit.
-func appendFloat(b []byte, f float64) []byte {
+// nineDigits rounds f to nine significant digits: enough for any figure here, and the same on processors that differ in the last
+// bit.
+func nineDigits(f float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 9, 64), 64)
+	return r
+}
+
+// appendFloat appends f with nine significant digits.
+func appendFloat(b []byte, f float64) []byte {
+	r := nineDigits(f)
 	if r == math.Trunc(r) && math.Abs(r) < 1e15 {
 		return strconv.AppendInt(b, int64(r), 10)
 	}
@@ -314,8 +321,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 func (s *Settings) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if _, err := d.Token(); err != nil {
-		return err
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("settings: want an object, have %.20s", b)
 	}
 	*s = Settings{}
 	for d.More() {
@@ -326,6 +333,11 @@ func (s *Settings) UnmarshalJSON(b []byte) error {
 		v, err := d.Token()
 		if err != nil {
 			return err
+		}
+		switch v.(type) {
+		case string, json.Number:
+		default:
+			return fmt.Errorf("settings: want a text or a number for %.40q", k)
 		}
 		*s = append(*s, Setting{fmt.Sprint(k), fmt.Sprint(v)})
 	}
