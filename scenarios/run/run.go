@@ -62,7 +62,7 @@ func Run(ctx context.Context, base *scenarios.Scenario, cells []scenarios.Cell, 
 		Cells: make([]record.Cell, len(cells)),
 	}
 	for i, c := range cells {
-		res.Cells[i] = record.Merge(c.Settings, Names(c.Scenario), runs[i])
+		res.Cells[i] = record.Merge(c.Settings, c.Scenario.PoolNames(), runs[i])
 		var checked []record.Figure
 		for _, want := range c.Scenario.Checks {
 			checked = append(checked, mustParse(want.Expr).Figure)
@@ -181,7 +181,7 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 	}
 	var extra []record.Sink
 	if opt.Trace != nil && j == (job{}) {
-		extra = append(extra, opt.Trace(Names(sc)))
+		extra = append(extra, opt.Trace(sc.PoolNames()))
 	}
 	w := newWorld(sc, seed, from, extra...)
 	if opt.CheckInvariants {

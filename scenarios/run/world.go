@@ -49,7 +49,7 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 		w.horizon = sim.Forever
 	}
 	w.id = w.sim.Add(w)
-	names := Names(sc)
+	names := sc.PoolNames()
 	w.recorder = record.NewRecorder(len(names), from)
 	var sink record.Sink = w.recorder
 	if len(extra) > 0 {
@@ -104,22 +104,6 @@ func (w *world) adopt() {
 			n++
 		}
 	}
-}
-
-// Names returns the names of the pools of a scenario, by their index: the service, and the number of the instance if there are
-// several. The one pool of a scenario without services has the name "".
-func Names(sc *scenarios.Scenario) []string {
-	var names []string
-	for _, s := range sc.All() {
-		for i := range s.Instances {
-			name := s.Name
-			if s.Instances > 1 {
-				name = fmt.Sprintf("%s-%d", s.Name, i+1)
-			}
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // Handle implements sim.Actor.
