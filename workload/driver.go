@@ -13,11 +13,10 @@ import (
 
 // Env is what a Driver is built from.
 type Env struct {
-	Sim    *sim.Sim
-	Pool   pool.Pool
-	Server server.Backend // for the queries
-	// Options are those of the server that runs the queries, which are compiled for it.
-	Options *server.Options
+	Sim     *sim.Sim
+	Pool    pool.Pool
+	Server  server.Backend  // runs the queries
+	Options *server.Options // of that server: queries are compiled for it
 	Sink    record.Sink
 	Seed    uint64
 	Index   int16     // of the pool among those of the run: the Pool of facts
@@ -85,13 +84,13 @@ const (
 	arrived   sim.Kind = iota // the next request of an open workload
 	entered                   // A: entry of the script
 	turned                    // A, B: upper and lower half of the number of a client's next request
-	granted                   // B: connection or code
-	queried                   // B: code
-	called                    //
-	returned                  // B: code
-	paused                    //
-	expired                   // the request's deadline
-	impatient                 // the caller's patience ends
+	granted                   // the acquire is answered; B: connection or code
+	queried                   // the query is; B: code
+	called                    // the call is over
+	returned                  // the return is answered; B: code
+	paused                    // the pause before another attempt is over
+	expired                   // the deadline of the request
+	impatient                 // the caller's patience is at its end
 )
 
 // New returns the driver of a valid workload.

@@ -1,5 +1,18 @@
-// Package workload is what asks a pool for connections: clients that take turns, requests that arrive by themselves, or a
-// script, and the steps that each request goes through. Options is the plain data of the workload section of a scenario.
+// Package workload is what asks a pool for connections. Options is the plain data of the workload section of a scenario: where
+// requests come from (clients that take turns, arrivals at given rates, a script or a trace) and what each does (a program of
+// steps). A Driver runs it against a pool.Pool and a server.Backend.
+//
+// Times are sim.Time and time.Duration, in nanoseconds. The latency of a request counts from its intended arrival: of an open
+// workload the time at which it was to arrive, of a closed one the moment at which its client turned to it. A request that ends
+// or fails gives back what it holds, as code with guards does: by release, as broken if the session was found dead, by discard
+// if a query was under way when it gave up. How a request ends is a record.Outcome in its fact; mistakes in Options are reported
+// by Validate, all at once; a panic is a bug.
+//
+// Every random number belongs to a purpose and to the number of a request, never to the order of events. So under one seed two
+// pools meet the same arrivals, service times and luck, request by request (common random numbers).
+//
+// Poisson processes with a changing rate are drawn by a change of time (Çinlar 1975): measured in the integral of the rate,
+// their gaps are exponential with mean 1. Modulated ones (MMPP) are such with a rate that a Markov chain sets.
 package workload
 
 import (

@@ -48,7 +48,7 @@ type program struct {
 	cancels bool  // it has steps that end the caller's patience
 }
 
-// maxDepth is the most connections that a request may hold at once, the number of bits of slot.leaked.
+// maxDepth is the most connections that a request may hold at once, the number of bits of slot.leaks.
 const maxDepth = 16
 
 // maxAttempts is the most attempts of a request, so that each has random draws of its own.
