@@ -40,11 +40,12 @@ func Log(x float64) float64 {
 	s := f / (2 + f)
 	z := s * s
 	z2 := z * z
+	z4 := z2 * z2
 	p01 := 0.6666666666666670 + float64(z*0.39999999999899505)
 	p23 := 0.28571428625975487 + float64(z*0.2222221113479508)
 	p45 := 0.18182889125261723 + float64(z*0.15331721600556042)
-	p456 := p45 + float64(z2*0.14616449685043406)
-	r := float64(z * (p01 + float64(z2*(p23+float64(z2*p456)))))
+	p46 := p45 + float64(z2*0.14616449685043406)
+	r := float64(z * (p01 + float64(z2*p23) + float64(z4*p46)))
 	y := f - (float64(s*(f-r)) - float64(float64(k)*ln2Lo))
 	return y + float64(float64(k)*ln2Hi)
 }

@@ -15,10 +15,12 @@ func (c Constant) Sample(*sim.Rand) time.Duration { return time.Duration(c) }
 
 // nanos rounds x nanoseconds to a duration within 0 and Max.
 func nanos(x float64) time.Duration {
-	if x < 0x1p62 {
-		return time.Duration(max(x, 0) + 0.5)
-	}
-	if x < 0x1p63 {
+	switch {
+	case x <= 0:
+		return 0
+	case x < 0x1p62:
+		return time.Duration(float64(x) + 0.5)
+	case x < 0x1p63:
 		return time.Duration(x)
 	}
 	return Max
