@@ -20,10 +20,12 @@ import (
 // Nobody is no actor: a Reply to it is not given.
 const Nobody ActorID = -1
 
+// viaTimer is the To of a cancellable event of the heap: A is its slot, B its generation.
+const viaTimer ActorID = -2
+
 const (
-	viaTimer  ActorID = -2 // a cancellable event of the heap: A is its slot, B its generation
-	maxLanes          = 64 // distinct delays that get a lane of their own
-	minToTidy         = 64 // dead timers that the heap bears before it is rebuilt
+	maxLanes  = 64 // distinct delays that get a lane of their own
+	minToTidy = 64 // dead timers that the heap bears before it is rebuilt
 )
 
 // Sim is one simulated world. The zero value is ready to use; its clock stands at 0.

@@ -24,7 +24,6 @@ type world struct {
 	recorder *record.Recorder
 	members  []member
 	busy     int // members whose workload goes on
-	err      error
 }
 
 // member is one instance of a service.

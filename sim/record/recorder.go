@@ -10,7 +10,6 @@ import (
 // number of pools, not on the number of requests.
 type Recorder struct {
 	from   sim.Time // what began before it does not count
-	end    sim.Time
 	parts  []part
 	total  part // the levels of all pools together; with one pool, parts[0] has them
 	shared bool // there is one pool
@@ -24,6 +23,8 @@ type Recorder struct {
 	refused  int64
 	open     int64
 	peakOpen int64
+
+	pooler *poolerPart // nil until there is one
 }
 
 // part is what is measured of one pool.
@@ -116,6 +117,8 @@ func (r *Recorder) Note(f Fact) {
 	case SessionEnded:
 		r.closed++
 		r.open--
+	case PoolerConnected, PoolerLeft, PoolerWaitBegan, PoolerWaitEnded, PoolerMoved:
+		r.notePooler(&f)
 	}
 }
 
@@ -174,6 +177,7 @@ func (r *Recorder) tick(at sim.Time) {
 			r.parts[i].restart(r.from)
 		}
 		r.total.restart(r.from)
+		r.pooler.restart(r.from)
 		r.warm = true
 	}
 	r.series.upTo(at)
@@ -213,6 +217,7 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	} else {
 		run.Levels = r.total.levels(r.from, end)
 	}
+	run.Pooler = r.pooler.finish(r.from, end)
 	return run
 }
 
@@ -227,10 +232,7 @@ func (p *part) finish(from, end sim.Time) Part {
 }
 
 func (p *part) levels(from, end sim.Time) Levels {
-	of := func(i int) Level3 {
-		l := &p.level[i]
-		return Level3{Mean: ExactFloat(l.mean(from, end)), Max: ExactFloat(float64(l.max)), Final: ExactFloat(float64(l.value))}
-	}
+	of := func(i int) Level3 { return p.level[i].level3(from, end) }
 	return Levels{Size: of(levelSize), Idle: of(int(Idle)), InUse: of(int(InUse)), Waiting: of(levelWaiting), Opening: of(int(Opening))}
 }
 
@@ -241,6 +243,7 @@ type Run struct {
 	Levels    Levels // of all pools together
 	Connect   Histogram
 	Server    ServerStats
+	Pooler    *PoolerRun // nil without a pooler
 	Series    Series
 	Warnings  []string
 }
