@@ -17,8 +17,8 @@ type Fact struct {
 	Pool    int16         // index of the pool (the instance), -1 for none
 	Kind    FactKind
 	Outcome Outcome // of what ended
-	From    State   // of ConnMoved, HookBegan
-	To      State   // of ConnMoved
+	From    State   // of ConnMoved, HookBegan, PoolerMoved
+	To      State   // of ConnMoved, PoolerMoved
 }
 
 // FactKind says what happened.
@@ -55,6 +55,12 @@ const (
 	SessionEnded // Outcome says how: ClosedGracefully, ClosedHard, Dropped, Killed
 	// SessionDiscarded: the pool let go of a session that had ended before (Killed); Outcome says how it did.
 	SessionDiscarded
+	// A pooler before the server. Conn is the number of a client's session there.
+	PoolerConnected // a client's connect ended: Outcome, Took; with OK its session is open from now on
+	PoolerLeft      // a client's session ended; Outcome says how: ClosedGracefully, ClosedHard, Dropped, Killed (by the pooler)
+	PoolerWaitBegan // the client waits for a server connection; without a Conn it does so in its connect
+	PoolerWaitEnded // it waits no longer; Outcome is OK if it was served; Took
+	PoolerMoved     // a server connection went From -> To (None: not there), as in a pool; Conn is the server's number of it; to InUse: Took is how long its client has waited for it
 	numFactKinds
 )
 
@@ -62,6 +68,7 @@ var factNames = [numFactKinds]string{
 	"request", "request_end", "request_retry",
 	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
 	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
+	"pooler_connect_end", "pooler_leave", "pooler_wait", "pooler_wait_end", "pooler_move",
 }
 
 // String returns the name of the kind as it stands in a trace.

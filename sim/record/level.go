@@ -62,6 +62,11 @@ func (l *Level) mean(from, to sim.Time) float64 {
 	return span(l.areaHi, l.areaLo, l.fromHi, l.fromLo) / float64(to-from)
 }
 
+// level3 describes the level from time from, when it was new or restarted, to time to.
+func (l *Level) level3(from, to sim.Time) Level3 {
+	return Level3{Mean: ExactFloat(l.mean(from, to)), Max: ExactFloat(float64(l.max)), Final: ExactFloat(float64(l.value))}
+}
+
 // span returns the difference of two areas.
 func span(hi, lo, fromHi, fromLo uint64) float64 {
 	lo, borrow := bits.Sub64(lo, fromLo, 0)

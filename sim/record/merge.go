@@ -57,6 +57,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 		u := runs[i].Server.CoreUtilisation
 		return u.Value, u.Known
 	})
+	c.Pooler = mergePooler(runs)
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	if len(pools) > 1 {
 		for j, name := range pools {
@@ -192,14 +193,7 @@ func lastEnd(parts []*Part) (last sim.Time) {
 
 func mergeLevels(n int, of func(int) *Levels) Levels {
 	level := func(pick func(*Levels) *Level3) Level3 {
-		one := func(f func(*Level3) *Float) Float {
-			return acrossFloat(n, func(i int) (float64, bool) { return f(pick(of(i))).Value, true })
-		}
-		return Level3{
-			Mean:  one(func(l *Level3) *Float { return &l.Mean }),
-			Max:   one(func(l *Level3) *Float { return &l.Max }),
-			Final: one(func(l *Level3) *Float { return &l.Final }),
-		}
+		return mergeLevel3(n, func(i int) *Level3 { return pick(of(i)) })
 	}
 	return Levels{
 		Size:    level(func(l *Levels) *Level3 { return &l.Size }),
@@ -207,6 +201,17 @@ func mergeLevels(n int, of func(int) *Levels) Levels {
 		InUse:   level(func(l *Levels) *Level3 { return &l.InUse }),
 		Waiting: level(func(l *Levels) *Level3 { return &l.Waiting }),
 		Opening: level(func(l *Levels) *Level3 { return &l.Opening }),
+	}
+}
+
+func mergeLevel3(n int, of func(int) *Level3) Level3 {
+	one := func(f func(*Level3) *Float) Float {
+		return acrossFloat(n, func(i int) (float64, bool) { return f(of(i)).Value, true })
+	}
+	return Level3{
+		Mean:  one(func(l *Level3) *Float { return &l.Mean }),
+		Max:   one(func(l *Level3) *Float { return &l.Max }),
+		Final: one(func(l *Level3) *Float { return &l.Final }),
 	}
 }
 

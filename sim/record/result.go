@@ -52,6 +52,7 @@ type Cell struct {
 	PoolNotes    Counts      `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
 	Warnings     []string    `json:"warnings"`
 	Pools        []PoolCell  `json:"pools,omitempty"` // with several pools: each of them
+	Pooler       *PoolerCell `json:"pooler,omitempty"`
 
 	Samples Samples `json:"samples,omitempty"` // with replications: what comparisons need
 	Each    []Cell  `json:"-"`                 // with replications: each of them, without intervals and curves

@@ -52,7 +52,7 @@ func (t *Trace) noteJSON(f Fact) error {
 	if f.Request >= 0 {
 		l.Request = &f.Request
 	}
-	if f.Kind == ConnMoved {
+	if f.Kind.moves() {
 		l.From, l.To = f.From.String(), f.To.String()
 	}
 	if f.Kind.ends() {
@@ -80,7 +80,7 @@ func (t *Trace) noteText(f Fact) error {
 	if f.Conn > 0 {
 		fmt.Fprintf(t.w, " conn=%d", f.Conn)
 	}
-	if f.Kind == ConnMoved {
+	if f.Kind.moves() {
 		fmt.Fprintf(t.w, " %s -> %s", f.From, f.To)
 	}
 	if f.Kind.ends() {
@@ -108,10 +108,13 @@ func (t *Trace) Close() error {
 	return t.w.Flush()
 }
 
+// moves reports whether facts of the kind have a From and a To.
+func (k FactKind) moves() bool { return k == ConnMoved || k == PoolerMoved }
+
 // ends reports whether facts of the kind have an Outcome.
 func (k FactKind) ends() bool {
 	switch k {
-	case RequestEnded, AcquireEnded, ConnectEnded, PingEnded, QueryEnded, SessionEnded, PoolNote:
+	case RequestEnded, AcquireEnded, ConnectEnded, PingEnded, QueryEnded, SessionEnded, PoolNote, PoolerConnected, PoolerLeft, PoolerWaitEnded:
 		return true
 	}
 	return false
@@ -120,7 +123,7 @@ func (k FactKind) ends() bool {
 // lasts reports whether facts of the kind have a Took.
 func (k FactKind) lasts() bool {
 	switch k {
-	case RequestEnded, AcquireEnded, Returned, SlowAcquire, ConnectEnded, ConnectGaveUp, QueryEnded:
+	case RequestEnded, AcquireEnded, Returned, SlowAcquire, ConnectEnded, ConnectGaveUp, QueryEnded, PoolerConnected, PoolerWaitEnded:
 		return true
 	}
 	return false
