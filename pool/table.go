@@ -62,7 +62,7 @@ func (t *Table) Move(c Conn, from, to record.State) {
 	e.state = to
 	t.count[from]--
 	t.count[to]++
-	t.sink.Note(record.Fact{At: t.sim.Now(), Kind: record.ConnMoved, Pool: t.index, Conn: e.Number, Request: e.Request, From: from, To: to})
+	t.sink.Note(record.Fact{At: t.sim.Now(), Kind: record.ConnMoved, Pool: t.index, Conn: e.Number, Request: e.Request, Move: record.Between(from, to)})
 }
 
 // Remove takes a connection out of the pool; its name may be reused at once.

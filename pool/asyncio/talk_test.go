@@ -55,7 +55,7 @@ func (c *talk) Note(f record.Fact) {
 	}
 	switch f.Kind {
 	case record.ConnMoved:
-		fmt.Fprintf(&c.out, "%v slot: %v -> %v%s\n", f.At, f.From, f.To, who)
+		fmt.Fprintf(&c.out, "%v slot: %v -> %v%s\n", f.At, f.Move.From(), f.Move.To(), who)
 	case record.Leaked, record.WaitBegan, record.WaitEnded:
 		fmt.Fprintf(&c.out, "%v %v%s\n", f.At, f.Kind, who)
 	case record.Returned:

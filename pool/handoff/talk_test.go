@@ -67,7 +67,7 @@ func (c *talk) Note(f record.Fact) {
 		if f.Conn > 0 {
 			name += " " + strconv.Itoa(int(f.Conn))
 		}
-		fmt.Fprintf(&c.out, "%v %s: %v -> %v%s\n", f.At, name, f.From, f.To, c.of(f.Request))
+		fmt.Fprintf(&c.out, "%v %s: %v -> %v%s\n", f.At, name, f.Move.From(), f.Move.To(), c.of(f.Request))
 	case record.ConnectEnded, record.PingEnded, record.SessionEnded, record.SessionDiscarded:
 		fmt.Fprintf(&c.out, "%v %v %v", f.At, f.Kind, f.Outcome)
 		if f.Conn > 0 {

@@ -393,7 +393,7 @@ func (w *World) Note(f record.Fact) {
 			log("ping_failed")
 		}
 	case record.HookBegan:
-		switch f.From {
+		switch f.Move.From() {
 		case record.Opening:
 			log("after_connect")
 		case record.Checking:

@@ -359,7 +359,7 @@ func (c *talk) Note(f record.Fact) {
 	}
 	switch f.Kind {
 	case record.ConnMoved:
-		c.edges[fmt.Sprintf("%v -> %v", f.From, f.To)] = true
+		c.edges[fmt.Sprintf("%v -> %v", f.Move.From(), f.Move.To())] = true
 	case record.AcquireEnded:
 		if f.Outcome == record.OK && f.Conn > 0 {
 			c.say("acquire %s: connection%s", name, conn)
@@ -375,7 +375,7 @@ func (c *talk) Note(f record.Fact) {
 	case record.PoolClosed:
 		c.say("pool %d is closed", f.Pool)
 	case record.HookBegan:
-		c.say("hook%s (%v)", conn, f.From)
+		c.say("hook%s (%v)", conn, f.Move.From())
 	case record.ConnectBegan:
 		c.say("connect")
 	case record.ConnectEnded:

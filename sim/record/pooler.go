@@ -55,10 +55,10 @@ func (r *Recorder) notePooler(f *Fact) {
 			p.timeouts++
 		}
 	case PoolerMoved:
-		if f.To == InUse && f.At >= r.from {
+		if f.Move.To() == InUse && f.At >= r.from {
 			p.servers.wait.Record(f.Took)
 		}
-		if f.From != f.To {
+		if f.Move.From() != f.Move.To() {
 			r.moved(&p.servers, f)
 		}
 	}

@@ -154,20 +154,20 @@ func TestSeriesHalves(t *testing.T) {
 // story is a run of two requests over one pool: one waits 10 ms for the connection of the other.
 var story = []Fact{
 	{At: 0, Kind: RequestBegan, Request: 0},
-	{At: 0, Kind: ConnMoved, From: None, To: Opening},
+	{At: 0, Kind: ConnMoved, Move: Between(None, Opening)},
 	{At: sim.Time(20 * ms), Kind: ConnectEnded, Took: 20 * ms, Conn: 1},
-	{At: sim.Time(20 * ms), Kind: ConnMoved, From: Opening, To: InUse},
+	{At: sim.Time(20 * ms), Kind: ConnMoved, Move: Between(Opening, InUse)},
 	{At: sim.Time(20 * ms), Kind: AcquireEnded, Request: 0, Took: 20 * ms},
 	{At: sim.Time(30 * ms), Kind: RequestBegan, Request: 1},
 	{At: sim.Time(30 * ms), Kind: WaitBegan, Request: 1},
 	{At: sim.Time(40 * ms), Kind: Returned, Request: 0, Took: 20 * ms},
-	{At: sim.Time(40 * ms), Kind: ConnMoved, From: InUse, To: Idle},
+	{At: sim.Time(40 * ms), Kind: ConnMoved, Move: Between(InUse, Idle)},
 	{At: sim.Time(40 * ms), Kind: WaitEnded, Request: 1},
-	{At: sim.Time(40 * ms), Kind: ConnMoved, From: Idle, To: InUse},
+	{At: sim.Time(40 * ms), Kind: ConnMoved, Move: Between(Idle, InUse)},
 	{At: sim.Time(40 * ms), Kind: AcquireEnded, Request: 1, Took: 10 * ms},
 	{At: sim.Time(40 * ms), Kind: RequestEnded, Request: 0, Took: 40 * ms},
 	{At: sim.Time(45 * ms), Kind: Returned, Request: 1, Took: 5 * ms},
-	{At: sim.Time(45 * ms), Kind: ConnMoved, From: InUse, To: None},
+	{At: sim.Time(45 * ms), Kind: ConnMoved, Move: Between(InUse, None)},
 	{At: sim.Time(45 * ms), Kind: SessionEnded, Outcome: ClosedHard, Conn: 1},
 	{At: sim.Time(50 * ms), Kind: RequestEnded, Request: 1, Took: 20 * ms, Outcome: Failed},
 }
@@ -384,7 +384,7 @@ func TestRecorderMissesNothingThatItDoesNotWant(t *testing.T) {
 	}
 	all, few := NewRecorder(1, 0), NewRecorder(1, 0)
 	for k := range numFactKinds {
-		f := Fact{At: sim.Time(k), Kind: k, Took: 1, To: Idle, Conn: 1, Outcome: OK}
+		f := Fact{At: sim.Time(k), Kind: k, Took: 1, Move: Between(None, Idle), Conn: 1, Outcome: OK}
 		all.Note(f)
 		if few.Wants(k) {
 			few.Note(f)

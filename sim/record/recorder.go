@@ -157,15 +157,15 @@ func (r *Recorder) add(pool int16, level int, at sim.Time, d int64) {
 }
 
 func (r *Recorder) moved(p *part, f *Fact) {
-	if f.From == None {
+	if f.Move.From() == None {
 		p.level[levelSize].Add(f.At, 1)
 	} else {
-		p.level[f.From].Add(f.At, -1)
+		p.level[f.Move.From()].Add(f.At, -1)
 	}
-	if f.To == None {
+	if f.Move.To() == None {
 		p.level[levelSize].Add(f.At, -1)
 	} else {
-		p.level[f.To].Add(f.At, 1)
+		p.level[f.Move.To()].Add(f.At, 1)
 	}
 }
 

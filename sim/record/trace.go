@@ -53,7 +53,7 @@ func (t *Trace) noteJSON(f Fact) error {
 		l.Request = &f.Request
 	}
 	if f.Kind.moves() {
-		l.From, l.To = f.From.String(), f.To.String()
+		l.From, l.To = f.Move.From().String(), f.Move.To().String()
 	}
 	if f.Kind.ends() {
 		l.Outcome = f.Outcome.String()
@@ -81,7 +81,7 @@ func (t *Trace) noteText(f Fact) error {
 		fmt.Fprintf(t.w, " conn=%d", f.Conn)
 	}
 	if f.Kind.moves() {
-		fmt.Fprintf(t.w, " %s -> %s", f.From, f.To)
+		fmt.Fprintf(t.w, " %s -> %s", f.Move.From(), f.Move.To())
 	}
 	if f.Kind.ends() {
 		fmt.Fprintf(t.w, " %s", f.Outcome)
