@@ -34,7 +34,10 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Col)
 	} else {
 		b.WriteString(strings.TrimSpace(e.From) + ": ")
-		_, path, _ := strings.Cut(e.From, " ")
+		flag, path, _ := strings.Cut(e.From, " ")
+		if flag == "--over" {
+			field = strings.TrimPrefix(field, "sweep.")
+		}
 		if rest, ok := below(field, path); ok { // the override has named it already
 			field = rest
 		}
