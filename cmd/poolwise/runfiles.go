@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"poolwise/reports"
+	"poolwise/reports/chart"
+	"poolwise/scenarios"
+	"poolwise/sim/record"
+)
+
+// runFiles are the files that a run writes.
+type runFiles struct {
+	outputs
+	report, trace *output
+	hgrm          []string // a name for each cell
+	drawn         int      // plots
+}
+
+// begin begins the files, or at least makes sure that it can be done, so that nothing runs in vain.
+func (f *runFiles) begin(o *runOptions, cells []scenarios.Cell) (err error) {
+	if o.plots != "" {
+		if err := f.folder(o.plots); err != nil {
+			return err
+		}
+	}
+	if !o.toStdout() {
+		if f.report, err = f.create(o.file); err != nil {
+			return err
+		}
+	}
+	if o.trace != "" {
+		if f.trace, err = f.create(o.trace); err != nil {
+			return err
+		}
+	}
+	if o.hgrm != "" {
+		f.hgrm = cellFiles(o.hgrm, cells)
+		return f.try(f.hgrm[0])
+	}
+	return nil
+}
+
+// complete writes the files and puts them in their places.
+func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Result) error {
+	if f.report != nil {
+		if err := f.report.write(func(w io.Writer) error { return o.report(w, res) }); err != nil {
+			return err
+		}
+	}
+	for i, name := range f.hgrm {
+		if err := f.write(name, func(w io.Writer) error { return reports.HGRM(w, &res.Cells[i]) }); err != nil {
+			return err
+		}
+	}
+	if o.plots != "" {
+		if err := f.plots(ctx, o, res); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return f.commit()
+}
+
+// errInterrupted is an interruption after the run itself.
+var errInterrupted = errors.New("interrupted: all replications were finished; nothing was written")
+
+// plots draws what there is to draw. It may take a second, but nobody who interrupts it has to wait for that.
+func (f *runFiles) plots(ctx context.Context, o *runOptions, res *record.Result) error {
+	type drawn struct {
+		charts []chart.Named
+		err    error
+	}
+	ready := make(chan drawn, 1)
+	go func() {
+		charts, err := chart.All(res, o.plotFormat.value)
+		ready <- drawn{charts, err}
+	}()
+	var d drawn
+	select {
+	case <-ctx.Done():
+		return errInterrupted
+	case d = <-ready:
+	}
+	for _, c := range d.charts {
+		if err := f.write(filepath.Join(o.plots, c.Name), func(w io.Writer) error { return writeAll(w, c.Bytes) }); err != nil {
+			return err
+		}
+	}
+	f.drawn = len(d.charts)
+	return d.err
+}
+
+// cellFiles returns a name for each cell: path itself if there is one, or else path with the settings before its extension.
+func cellFiles(path string, cells []scenarios.Cell) []string {
+	if len(cells) == 1 {
+		return []string{path}
+	}
+	ext := filepath.Ext(path)
+	var names []string
+	for i, c := range cells {
+		label := strings.Map(inFileName, c.Settings.String())
+		name := strings.TrimSuffix(path, ext) + "-" + label + ext
+		if len(label) > 100 || slices.Contains(names, name) {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), i+1, ext)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// inFileName replaces what is not fit for the name of a file on every system, as the names of plots do.
+func inFileName(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._", r) {
+		return r
+	}
+	return '-'
+}
