@@ -290,8 +290,8 @@ func (p *Pool) Verify() {
 	must(p.dropped || p.size == idle+loans+p.leaked+guards,
 		"size %d is not %d idle, %d lent, %d leaked and %d floating connections", p.size, idle, loans, p.leaked, guards)
 	must(p.closed || p.numIdle == idle, "num_idle is %d with %d in the queue", p.numIdle, idle)
-	must(p.sem.permits >= 0 && p.sem.assigned() >= 0,
-		"%d permits are free and %d assigned", p.sem.permits, p.sem.assigned())
+	must(p.sem.permits >= 0 && p.sem.permits+p.sem.assigned()+p.sem.out == p.sem.total,
+		"%d permits free, %d assigned and %d out are not %d", p.sem.permits, p.sem.assigned(), p.sem.out, p.sem.total)
 	must(p.sem.out == loans+guards+p.sem.kept,
 		"%d permits are out, with %d loans, %d floating connections and %d kept over a yield", p.sem.out, loans, guards, p.sem.kept)
 	if p.parent == nil {

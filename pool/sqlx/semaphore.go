@@ -70,8 +70,14 @@ func (s *semaphore) poll(i pool.Ticket) bool {
 		}
 		s.permits, s.out = s.permits-w.want, s.out+w.want
 	}
-	s.free = append(s.free, i)
+	s.end(i)
 	return true
+}
+
+// end frees the slot of a wait.
+func (s *semaphore) end(i pool.Ticket) {
+	s.waits[i] = wait{}
+	s.free = append(s.free, i)
 }
 
 // drop gives up a wait. What it was assigned, or woken for, goes to the next.
@@ -80,7 +86,7 @@ func (s *semaphore) drop(i pool.Ticket) {
 	if queued {
 		s.queue.Remove(i)
 	}
-	s.free = append(s.free, i)
+	s.end(i)
 	if got > 0 || !queued {
 		s.put(got)
 	}
@@ -153,5 +159,11 @@ func (s *semaphore) notify() {
 	}
 }
 
-// assigned returns how many permits waiters have been assigned.
-func (s *semaphore) assigned() int { return s.total - s.out - s.permits }
+// assigned returns how many permits have been assigned to waiters.
+func (s *semaphore) assigned() int {
+	n := 0
+	for i := range s.waits {
+		n += s.waits[i].got
+	}
+	return n
+}
