@@ -51,7 +51,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// text writes the rows aligned, the last column wrapped, or on a line of its own if there is no room beside the others.
+// text writes the rows aligned, the last column wrapped, or below the others if there is little room beside them.
 func (l *listing) text(w io.Writer, indent string, width int) error {
 	b := bufio.NewWriter(w)
 	const gap = 2
@@ -64,12 +64,20 @@ func (l *listing) text(w io.Writer, indent string, width int) error {
 		}
 		at += widths[i] + gap
 	}
+	below := width-at < width/2
+	if below {
+		at = len(indent) + 4
+	}
 	for _, row := range l.rows {
 		line := indent
 		for i, n := range widths {
 			line += row[i] + strings.Repeat(" ", n-uniseg.StringWidth(row[i])+gap)
 		}
-		for i, part := range wrap(row[last], max(width-at, 30)) {
+		parts := wrap(row[last], max(width-at, 30))
+		if below {
+			parts = append([]string{""}, parts...)
+		}
+		for i, part := range parts {
 			if i > 0 {
 				line = strings.Repeat(" ", at)
 			}
