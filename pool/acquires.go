@@ -48,7 +48,10 @@ func (a *Acquires) Begin(r Request) Ticket {
 		a.slots = append(a.slots, Acquire{})
 	}
 	now := a.env.Sim.Now()
-	a.slots[t] = Acquire{Request: r, Began: now, Conn: NoConn, Op: server.NoOp, Gen: a.slots[t].Gen + 1, live: true}
+	q := &a.slots[t]
+	q.Reply, q.Number, q.Timeout, q.Try = r.Reply, r.Number, r.Timeout, r.Try
+	q.Began, q.Conn, q.Op, q.live = now, NoConn, server.NoOp, true
+	q.Gen++
 	if a.wordy {
 		a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: a.env.Index, Request: r.Number})
 	}
@@ -121,6 +124,6 @@ func (a *Acquires) end(t Ticket, o record.Outcome, b int32) {
 	now := a.env.Sim.Now()
 	a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireEnded, Pool: a.env.Index, Request: q.Number, Outcome: o, Took: now.Sub(q.Began)})
 	a.env.Sim.Answer(q.Reply, b)
-	q.live = false
+	q.live, q.timer = false, sim.Timer{}
 	a.free = append(a.free, t)
 }

@@ -124,6 +124,15 @@ func (b *batch) empty() bool   { return b.next == len(b.ev) }
 func (b *batch) push(e Event)  { b.ev = append(b.ev, e) }
 func (b *batch) front() *Event { return &b.ev[b.next] }
 
+// take removes and returns the first event. It was written a moment ago, field by field, and is read in the same way: one
+// wide load of it all would have to wait until those stores have left the processor's store buffer.
+func (b *batch) take() Event {
+	e := &b.ev[b.next]
+	ev := Event{At: e.At, seq: e.seq, To: e.To, Kind: e.Kind, A: e.A, B: e.B}
+	b.drop()
+	return ev
+}
+
 func (b *batch) drop() {
 	b.next++
 	if b.next == len(b.ev) {

@@ -280,8 +280,7 @@ func (s *Sim) RunSome(end Time, n int) bool {
 		s.actors[ev.To].Handle(ev)
 		for !s.rest.empty() {
 			s.fired++
-			ev = *s.rest.front()
-			s.rest.drop()
+			ev := s.rest.take()
 			s.actors[ev.To].Handle(ev)
 		}
 		if s.Check != nil {

@@ -102,8 +102,17 @@ func judge(res *record.Result, cells []scenarios.Cell) {
 // job is one replication of one cell.
 type job struct{ cell, replication int }
 
+// maxReplications is the most that are run, of all cells together: what each measured is kept.
+const maxReplications = 1_000_000
+
 // runAll runs all replications of all cells and returns what they measured, by cell and replication.
 func runAll(ctx context.Context, cells []scenarios.Cell, opt Options) ([][]*record.Run, error) {
+	total := 0
+	for _, c := range cells {
+		if total += c.Scenario.Replications; total > maxReplications {
+			return nil, fmt.Errorf("more than %d replications in all; want fewer cells or replications", maxReplications)
+		}
+	}
 	var jobs []job
 	runs := make([][]*record.Run, len(cells))
 	for i, c := range cells {
@@ -191,6 +200,9 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 		return nil, inCell(c, err)
 	}
 	r := w.finish()
+	if j.replication > 0 {
+		r.Series = record.Series{} // only the first is drawn
+	}
 	if late {
 		r.Warnings = append(r.Warnings, "no end of the warm-up was found in the first half of the run: it is too short, or never settles")
 	}

@@ -13,11 +13,18 @@ import (
 // many there are; it keeps the count, the sum, the least and the greatest exactly. Merging is exact: the merge of two
 // histograms is the histogram of all their values. The zero value is empty.
 type Histogram struct {
-	hdr    *hdrhistogram.Histogram // nil until the first value
+	hdr    *hdrhistogram.Histogram // while values are recorded; nil before the first and when they are at rest
+	rest   []Bar                   // at rest: the buckets that are not empty, ascending
 	n      int64
 	sumHi  uint64 // the sum has 128 bits
 	sumLo  uint64
 	lo, hi time.Duration
+}
+
+// Bar is a bucket, or with counts from the first bucket on a step of the cumulative distribution.
+type Bar struct {
+	Value time.Duration // the highest of the bucket
+	Count int64
 }
 
 // highest is the longest duration that is counted, about 146 years; longer ones are counted as this long.
@@ -26,34 +33,82 @@ const highest = 1<<62 - 1
 // Record counts d; a negative one is a bug of the caller.
 func (h *Histogram) Record(d time.Duration) {
 	if h.hdr == nil {
-		h.hdr = hdrhistogram.New(1, highest, 3)
-		h.lo = d
+		h.wake()
 	}
 	if d < 0 || h.hdr.RecordValue(min(int64(d), highest)) != nil {
 		panic(fmt.Sprintf("record: duration %d cannot be counted", d))
 	}
+	if h.n == 0 {
+		h.lo = d
+	}
 	h.n++
 	h.lo, h.hi = min(h.lo, d), max(h.hi, d)
-	var carry uint64
-	h.sumLo, carry = bits.Add64(h.sumLo, uint64(d), 0)
-	h.sumHi += carry
+	h.addToSum(0, uint64(d))
 }
 
-// Merge adds all values of o.
+func (h *Histogram) addToSum(hi, lo uint64) {
+	var carry uint64
+	h.sumLo, carry = bits.Add64(h.sumLo, lo, 0)
+	h.sumHi += hi + carry
+}
+
+// wake makes room for values to be recorded, 430 KB.
+func (h *Histogram) wake() {
+	h.hdr = hdrhistogram.New(1, highest, 3)
+	for _, b := range h.rest {
+		if h.hdr.RecordValues(int64(b.Value), b.Count) != nil {
+			panic("record: a bucket out of range")
+		}
+	}
+	h.rest = nil
+}
+
+// Rest gives back the room for recording and keeps only the buckets that are not empty. Record may be called again.
+func (h *Histogram) Rest() {
+	if h.hdr != nil {
+		h.rest, h.hdr = h.bars(), nil
+	}
+}
+
+// bars returns the buckets that are not empty, ascending.
+func (h *Histogram) bars() []Bar {
+	if h.hdr == nil {
+		return h.rest
+	}
+	var bars []Bar
+	for _, b := range h.hdr.Distribution() {
+		if b.Count > 0 {
+			bars = append(bars, Bar{time.Duration(b.To), b.Count})
+		}
+	}
+	return bars
+}
+
+// Merge adds all values of o and lays h to rest.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.n == 0 {
 		return
 	}
-	if h.hdr == nil {
-		h.hdr = hdrhistogram.New(1, highest, 3)
+	a, b := h.bars(), o.bars()
+	all := make([]Bar, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].Value < b[0].Value:
+			all, a = append(all, a[0]), a[1:]
+		case a[0].Value > b[0].Value:
+			all, b = append(all, b[0]), b[1:]
+		default:
+			all = append(all, Bar{a[0].Value, a[0].Count + b[0].Count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	h.rest, h.hdr = append(append(all, a...), b...), nil
+	if h.n == 0 {
 		h.lo = o.lo
 	}
-	h.hdr.Merge(o.hdr)
 	h.n += o.n
 	h.lo, h.hi = min(h.lo, o.lo), max(h.hi, o.hi)
-	var carry uint64
-	h.sumLo, carry = bits.Add64(h.sumLo, o.sumLo, 0)
-	h.sumHi += o.sumHi + carry
+	h.addToSum(o.sumHi, o.sumLo)
 }
 
 // N returns how many values there are.
@@ -74,16 +129,22 @@ func (h *Histogram) Mean() time.Duration {
 	return time.Duration(q)
 }
 
-// At returns the value at percentile p (0..100): at least that share of the values is equal or less, to three significant
-// digits. It is 0 if there is no value.
+// At returns the value at percentile p (0..100), the least that at least that share of the values does not exceed, to three
+// significant digits. It is 0 if there is no value.
 func (h *Histogram) At(p float64) time.Duration {
-	if h.n == 0 {
-		return 0
+	rank := int64(math.Ceil(float64(p/100*float64(h.n)) - 1e-9)) // 1e-9 for the error of p/100
+	var below int64
+	for _, b := range h.bars() {
+		below += b.Count
+		if below >= rank {
+			return h.inside(b.Value)
+		}
 	}
-	rank := max(math.Ceil(float64(p/100*float64(h.n))-1e-9), 1) // 1e-9 for the error of p/100
-	// The library rounds p/100 x n to the nearest rank, where the definition takes the next higher one.
-	return min(max(time.Duration(h.hdr.ValueAtQuantile(100*rank/float64(h.n))), h.lo), h.hi)
+	return h.hi
 }
+
+// inside keeps the value of a bucket among those that were recorded.
+func (h *Histogram) inside(d time.Duration) time.Duration { return min(max(d, h.lo), h.hi) }
 
 // Estimable reports whether the sample is large enough for percentile p to be more than its greatest value: at least one
 // value is expected beyond it.
@@ -91,27 +152,15 @@ func (h *Histogram) Estimable(p float64) bool {
 	return float64(float64(h.n)*(100-p)) >= 99.999999 // 100, less the error of 100-p
 }
 
-// Bar is a step of the cumulative distribution.
-type Bar struct {
-	Value time.Duration
-	Count int64 // values equal or less
-}
-
-// Cumulative returns the steps of the cumulative distribution, ascending.
+// Cumulative returns the steps of the cumulative distribution, ascending: how many values are equal or less.
 func (h *Histogram) Cumulative() []Bar {
-	if h.n == 0 {
-		return nil
-	}
-	var bars []Bar
+	var steps []Bar
 	var below int64
-	for _, b := range h.hdr.Distribution() {
-		if b.Count == 0 {
-			continue
-		}
+	for _, b := range h.bars() {
 		below += b.Count
-		bars = append(bars, Bar{min(max(time.Duration(b.To), h.lo), h.hi), below})
+		steps = append(steps, Bar{h.inside(b.Value), below})
 	}
-	return bars
+	return steps
 }
 
 // Summary returns the figures of the histogram; a percentile that the number of values cannot support is unknown.

@@ -201,6 +201,7 @@ func (p *part) restart(at sim.Time) {
 // the number of its cores, 0 for no limit. The recorder takes no more facts.
 func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	r.tick(end)
+	r.connect.Rest()
 	run := &Run{
 		From: r.from, End: end, Connect: r.connect,
 		Server: ServerStats{Opened: r.opened, Closed: r.closed, Refused: r.refused, PeakOpen: r.peakOpen},
@@ -222,6 +223,9 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 }
 
 func (p *part) finish(from, end sim.Time) Part {
+	for _, h := range []*Histogram{&p.latency, &p.failed, &p.wait, &p.hold} {
+		h.Rest()
+	}
 	q := Part{
 		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
 		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd,
