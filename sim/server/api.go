@@ -77,3 +77,9 @@ type Settler interface {
 	// Settle ends the operation now, its answer a continuation of the event in hand, if it is due now; it reports whether it was.
 	Settle(op Op) bool
 }
+
+// Exiter is a Backend that notices the end of a program.
+type Exiter interface {
+	// Hangup ends all sessions of a pool and drops its connects under way. Nobody is left to be told.
+	Hangup(pool int16)
+}

@@ -25,6 +25,7 @@ type Fault struct {
 	AuthFailure    bool               `yaml:"auth_failure" doc:"connects that would succeed in the interval fail to authenticate"`
 	Connect        *dist.Distribution `yaml:"connect" doc:"connects that start in the interval take so long"`
 	Slow           float64            `yaml:"slow" doc:"query phases that start in the interval take so many times as long"`
+	ReadOnly       bool               `yaml:"read_only" doc:"every query that starts in the interval fails: a standby, or a primary that was demoted; sessions and connects go on"`
 	Partition      bool               `yaml:"partition" doc:"nothing passes the network: what is sent or would be answered in the interval is at its end"`
 	DropIdle       *DropIdle          `yaml:"drop_idle" doc:"a firewall forgets sessions that were idle for some time"`
 
@@ -68,6 +69,7 @@ const (
 	failAuth
 	connectTime
 	slow
+	readOnly
 	partition
 	dropIdle
 	restart
@@ -92,6 +94,7 @@ var effects = [numEffects]effect{
 			bad("slow", fmt.Sprintf("want a factor above 0 and at most 1e6, have %v", f.Slow))
 		}
 	}},
+	readOnly:  {"read_only", true, func(f *Fault) bool { return f.ReadOnly }, nil},
 	partition: {"partition", true, func(f *Fault) bool { return f.Partition }, nil},
 	dropIdle: {"drop_idle", true, func(f *Fault) bool { return f.DropIdle != nil }, func(f *Fault, bad func(string, string)) {
 		if f.DropIdle.After <= 0 {
@@ -165,10 +168,11 @@ type window struct {
 	connect  latency // of connectTime
 }
 
-// incident is an effect of one instant.
+// incident is an effect of one instant, or one end of a window.
 type incident struct {
 	effect effectID
 	fault  *Fault
+	over   bool // the window ends
 }
 
 // addFaults compiles the timeline: windows are looked up when they may count, incidents are events.
@@ -184,6 +188,10 @@ func (s *Server) addFaults() {
 			if f.For > 0 {
 				to = from.Add(f.For)
 			}
+			if id == readOnly {
+				s.switches(f, from, to)
+				continue
+			}
 			if e.window {
 				w := window{from: from, to: to, fault: f}
 				if id == connectTime {
@@ -192,12 +200,25 @@ func (s *Server) addFaults() {
 				s.windows[id] = append(s.windows[id], w)
 				continue
 			}
-			s.incidents = append(s.incidents, incident{id, f})
-			s.sim.At(from, sim.Event{To: s.id, Kind: incidentDue, A: int32(len(s.incidents) - 1)})
+			s.incident(from, incident{effect: id, fault: f})
 			if f.For > 0 && (id == restart || id == failover) {
 				s.windows[refuse] = append(s.windows[refuse], window{from: from, to: to, fault: f})
 			}
 		}
+	}
+}
+
+// incident lets something happen at a time.
+func (s *Server) incident(at sim.Time, i incident) {
+	s.incidents = append(s.incidents, i)
+	s.sim.At(at, sim.Event{To: s.id, Kind: incidentDue, A: int32(len(s.incidents) - 1)})
+}
+
+// switches compiles a window during which the sessions are in another state: only its ends are looked at, not each use.
+func (s *Server) switches(f *Fault, from, to sim.Time) {
+	s.incident(from, incident{effect: readOnly, fault: f})
+	if to < sim.Forever {
+		s.incident(to, incident{effect: readOnly, fault: f, over: true})
 	}
 }
 
@@ -235,9 +256,16 @@ func (s *Server) happen(i incident) {
 		}
 	case kill:
 		s.Kill(int32(i.fault.Kill))
+	case readOnly:
+		if i.over {
+			s.readOnly--
+		} else {
+			s.readOnly++
+		}
+		s.setReadOnly(s.readOnly > 0)
 	case failover:
 		if i.fault.Failover.ReadOnly {
-			s.demote()
+			s.setReadOnly(true)
 			break
 		}
 		s.killAll(record.ConnectionReset, i.fault.Failover.Hang)

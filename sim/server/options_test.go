@@ -173,6 +173,7 @@ func TestSameLuck(t *testing.T) {
 		c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
 		c.id = c.sim.Add(c)
 		c.srv = New(c.sim, c, 7, Options{Cores: cores, Ping: exponential5.Service, RoundTrip: exponential5.Service})
+		c.backend = c.srv
 		q := c.srv.Compile(&exponential5)
 		c.do(t, "connect a")
 		took := map[int64]time.Duration{}

@@ -374,6 +374,8 @@ func TestRandomHistories(t *testing.T) {
 				f.Connect = &d
 			case slow:
 				f.Slow = 2.5
+			case readOnly:
+				f.ReadOnly = true
 			case partition:
 				f.Partition = true
 			case dropIdle:
@@ -493,10 +495,10 @@ func TestRandomHistories(t *testing.T) {
 				do(func() { u.srv.Settle(u.pending[k].op) })
 			},
 			"kill": func(t *rapid.T) {
-				if u.srv.numbers == 0 {
+				if *u.srv.numbers == 0 {
 					t.Skip("no session yet")
 				}
-				n := rapid.Int32Range(1, u.srv.numbers).Draw(t, "number")
+				n := rapid.Int32Range(1, *u.srv.numbers).Draw(t, "number")
 				do(func() { u.srv.Kill(n) })
 			},
 			"wait": func(t *rapid.T) {

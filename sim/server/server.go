@@ -43,8 +43,9 @@ type Server struct {
 	freeOps      []Op
 	sessions     []session
 	freeSessions []Session
-	roles        []int // open sessions of each role
-	numbers      int32 // of sessions, counted up
+	roles        []int  // open sessions of each role
+	numbers      *int32 // of sessions, counted up by all servers of a world
+	readOnly     int    // windows that are open in which every query fails
 	attempts     int64
 	pinged       int64
 
@@ -120,7 +121,18 @@ type operation struct {
 
 // New returns a server with the options o, which must be valid, and adds it to sm.
 func New(sm *sim.Sim, sink record.Sink, seed uint64, o Options) *Server {
-	s := &Server{sim: sm, sink: sink, opts: o}
+	return newServer(sm, sink, seed, "", new(int32), o)
+}
+
+// Beside returns a further server of the world of s, such as its standby. The numbers of their sessions go on from each other, its
+// random draws, keyed by its name, are its own. Queries are compiled for both if they have the same TimerOverhead, and callers
+// have a role at both if these are the same.
+func (s *Server) Beside(sink record.Sink, seed uint64, name string, o Options) *Server {
+	return newServer(s.sim, sink, seed, name+" ", s.numbers, o)
+}
+
+func newServer(sm *sim.Sim, sink record.Sink, seed uint64, prefix string, numbers *int32, o Options) *Server {
+	s := &Server{sim: sm, sink: sink, opts: o, numbers: numbers}
 	s.id = sm.Add(s)
 	s.noteQueries = record.Wants(sink, record.QueryQueued) || record.Wants(sink, record.QueryBegan) || record.Wants(sink, record.QueryEnded)
 	overhead := o.TimerOverhead
@@ -135,11 +147,11 @@ func New(sm *sim.Sim, sink record.Sink, seed uint64, o Options) *Server {
 	if login := newLatency(sm, o.LoginCPU, overhead); !login.none() {
 		s.login.add(phase{login, true, 1})
 	}
-	s.connects = sim.NewStream(seed, "connect")
-	s.closes = sim.NewStream(seed, "close")
-	s.pings = sim.NewStream(seed, "ping")
-	s.roundTrips = sim.NewStream(seed, "round_trip")
-	s.services = sim.NewStream(seed, "service")
+	s.connects = sim.NewStream(seed, prefix+"connect")
+	s.closes = sim.NewStream(seed, prefix+"close")
+	s.pings = sim.NewStream(seed, prefix+"ping")
+	s.roundTrips = sim.NewStream(seed, prefix+"round_trip")
+	s.services = sim.NewStream(seed, prefix+"service")
 	if o.StatementTimeout > 0 {
 		s.statementLimit = sm.Delay(o.StatementTimeout)
 	}

@@ -15,7 +15,7 @@ type session struct {
 	live     bool // its owner has it
 	holds    bool // a slot of the limits, until its end is noted
 	dead     bool // its next use will fail
-	readOnly bool // it is one of a server that was failed over
+	readOnly bool // every query on it fails: it is one of a server that was failed over, or of a standby
 	verdict  record.Outcome
 	hang     time.Duration // how long the next use of a dead one hangs
 	caller   Caller
@@ -132,9 +132,9 @@ func (s *Server) open(c Caller) Session {
 		ses = Session(len(s.sessions))
 		s.sessions = append(s.sessions, session{})
 	}
-	s.numbers++
+	*s.numbers++
 	now := s.sim.Now()
-	s.sessions[ses] = session{live: true, holds: true, caller: c, number: s.numbers, op: NoOp, opened: now, used: now}
+	s.sessions[ses] = session{live: true, holds: true, readOnly: s.readOnly > 0, caller: c, number: *s.numbers, op: NoOp, opened: now, used: now}
 	s.roles[c.Role]++
 	s.stats.Opened++
 	s.stats.Open++
@@ -433,10 +433,25 @@ func (s *Server) kill(ses Session, verdict record.Outcome, hang time.Duration) {
 	}
 }
 
-// demote makes every open session one of a server that answers, but fails every query.
-func (s *Server) demote() {
+// setReadOnly makes every open session one that answers, but fails every query; or lets queries succeed again.
+func (s *Server) setReadOnly(on bool) {
 	for _, ses := range s.oldest(len(s.sessions)) {
-		s.sessions[ses].readOnly = true
+		s.sessions[ses].readOnly = on
+	}
+}
+
+// Hangup ends all sessions of a pool and drops its connects under way, without a word to it: its program has ended.
+func (s *Server) Hangup(pool int16) {
+	for o := range s.ops {
+		if p := &s.ops[o]; p.kind == opConnect && p.caller.Pool == pool {
+			s.Abort(Op(o))
+		}
+	}
+	for i := range s.sessions {
+		if se := &s.sessions[i]; se.live && se.caller.Pool == pool {
+			s.giveUp(se)
+			s.endSession(Session(i), record.Dropped)
+		}
 	}
 }
 

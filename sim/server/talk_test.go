@@ -20,6 +20,8 @@ type talk struct {
 	planned  []string // commands, by the A of the events in which they are done
 	sim      *sim.Sim
 	srv      *Server
+	route    *Route  // nil without a second server
+	backend  Backend // the server, or the route to it and the second one
 	id       sim.ActorID
 	out      strings.Builder
 	names    []string // of the operations, by the A of their replies
@@ -133,9 +135,9 @@ func (c *talk) command(t *testing.T, line string) {
 			}
 			who.Role = role
 		}
-		begin(word(1), c.srv.Connect(who, c.reply(word(1), connectDone)))
+		begin(word(1), c.backend.Connect(who, c.reply(word(1), connectDone)))
 	case "ping":
-		begin(word(1), c.srv.Ping(session(), c.reply(label(word(1)), opDone)))
+		begin(word(1), c.backend.Ping(session(), c.reply(label(word(1)), opDone)))
 	case "query":
 		q := QuerySpec{}
 		for _, arg := range w[2:] {
@@ -151,28 +153,35 @@ func (c *talk) command(t *testing.T, line string) {
 			}
 		}
 		c.numbers++
-		begin(word(1), c.srv.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), opDone)))
+		begin(word(1), c.backend.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), opDone)))
 	case "close":
-		begin(word(1), c.srv.Close(session(), c.reply(label(word(1)), opDone)))
+		begin(word(1), c.backend.Close(session(), c.reply(label(word(1)), opDone)))
 	case "close_hard":
-		begin(word(1), c.srv.CloseHard(session(), c.reply(label(word(1)), opDone)))
+		begin(word(1), c.backend.CloseHard(session(), c.reply(label(word(1)), opDone)))
 	case "drop":
-		c.srv.Drop(session(), record.Dropped)
+		c.backend.Drop(session(), record.Dropped)
 	case "drop_hard":
-		c.srv.Drop(session(), record.ClosedHard)
+		c.backend.Drop(session(), record.ClosedHard)
 	case "abort":
-		c.srv.Abort(c.ops[word(1)])
+		c.backend.Abort(c.ops[word(1)])
+	case "hangup": // the end of the program, whose pool is number 0
+		c.backend.(Exiter).Hangup(0)
+	case "lead":
+		n, _ := strconv.Atoi(word(1))
+		c.route.Lead(n)
+	case "where":
+		fmt.Fprintf(&c.out, "%d\n", c.route.Where(session()))
 	case "kill":
 		n, _ := strconv.Atoi(word(1))
 		fmt.Fprintf(&c.out, "was open: %v\n", c.srv.Kill(int32(n)))
 	case "kill_all":
 		c.srv.KillAll()
 	case "due":
-		fmt.Fprintf(&c.out, "%v\n", c.srv.Due(c.ops[word(1)]))
+		fmt.Fprintf(&c.out, "%v\n", c.backend.Due(c.ops[word(1)]))
 	case "settle":
-		fmt.Fprintf(&c.out, "settled: %v\n", c.srv.Settle(c.ops[word(1)]))
+		fmt.Fprintf(&c.out, "settled: %v\n", c.backend.(Settler).Settle(c.ops[word(1)]))
 	case "alive":
-		fmt.Fprintf(&c.out, "%v\n", c.srv.Alive(session()))
+		fmt.Fprintf(&c.out, "%v\n", c.backend.Alive(session()))
 	case "stats":
 		st := c.srv.Stats()
 		fmt.Fprintf(&c.out, "open=%d peak=%d opened=%d closed=%d killed=%d attempts=%d refused=%d given_up=%d running=%d queued=%d busy=%v\n",
@@ -312,6 +321,8 @@ func parseFault(t *testing.T, line string) Fault {
 			f.TransientError = true
 		case "starting_up":
 			f.StartingUp = true
+		case "read_only":
+			f.ReadOnly = true
 		case "auth_failure":
 			f.AuthFailure = true
 		case "connect":
@@ -344,8 +355,8 @@ func parseFault(t *testing.T, line string) Fault {
 	return f
 }
 
-// TestTalk holds the server to the conversations in testdata/talk: "server" makes a new one, with its faults and roles as input;
-// "do" takes commands, one a line, and prints what follows from them.
+// TestTalk holds the server to the conversations in testdata/talk: "server" makes a new one, with its faults and roles as input, and "beside" a
+// second one; "do" takes commands, one a line, and prints what follows from them.
 func TestTalk(t *testing.T) {
 	datadriven.Walk(t, "testdata/talk", func(t *testing.T, path string) {
 		var c *talk
@@ -354,6 +365,12 @@ func TestTalk(t *testing.T) {
 				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
 				c.id = c.sim.Add(c)
 				c.srv = New(c.sim, c, 1, options(t, d))
+				c.backend = c.srv
+				return ""
+			}
+			if d.Cmd == "beside" { // a second server, and a route that leads to the first
+				c.route = NewRoute(c.sim, c.srv, c.srv.Beside(c, 1, "second", options(t, d)))
+				c.backend = c.route
 				return ""
 			}
 			for line := range strings.Lines(d.Input) {
