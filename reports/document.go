@@ -3,9 +3,9 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
@@ -209,26 +209,32 @@ func outcomes(c record.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// checkTable has a row for each check that did not pass, and one for all the cells in which it did.
+// checkTable has a row for each check that did not pass, and one for all the cells in which it did, or was off.
 func checkTable(r *record.Result) *table {
 	t := &table{title: "Checks"}
-	passed := map[string][]record.Check{}
+	type result struct {
+		expr, level string
+		status      record.Status
+	}
+	alike := map[result][]record.Check{}
+	of := func(k record.Check) result { return result{k.Expr, k.Level, k.Status} }
 	for _, k := range r.Checks {
-		if k.Status == record.Passed {
-			passed[k.Expr] = append(passed[k.Expr], k)
+		if k.Status == record.Passed || k.Status == record.Off {
+			alike[of(k)] = append(alike[of(k)], k)
 		}
 	}
 	for _, k := range r.Checks {
 		same := []record.Check{k}
-		if k.Status == record.Passed {
-			if same = passed[k.Expr]; same == nil {
+		if k.Status == record.Passed || k.Status == record.Off {
+			if same = alike[of(k)]; same == nil {
 				continue // shown already
 			}
-			delete(passed, k.Expr)
+			delete(alike, of(k))
 		}
-		t.text("", "verdict", strings.ReplaceAll(string(k.Status), "_", " "), statusTone(k.Status))
+		t.text("", "verdict", statusWords(k), statusTone(k.Status))
 		t.text("", "check", digest.Printable(k.Expr), plain)
 		t.text("", "measured", measured(same), plain)
+		t.text("", "baseline", baselines(same), plain)
 		where := ""
 		switch {
 		case len(same) > 1:
@@ -239,8 +245,37 @@ func checkTable(r *record.Result) *table {
 		t.text("", "at", where, plain)
 		t.end()
 	}
+	t.drop("baseline", "")
 	t.drop("at", "")
+	t.key = 2
 	return t
+}
+
+// statusWords says what came of a check, and that it is only a warning if it is not passed.
+func statusWords(k record.Check) string {
+	s := strings.ReplaceAll(string(k.Status), "_", " ")
+	if k.Level == record.LevelWarning && k.Status != record.Passed {
+		s += " (warning)"
+	}
+	return s
+}
+
+// baselines writes what the baseline of a check was, or the range of those of several.
+func baselines(checks []record.Check) string {
+	if !slices.ContainsFunc(checks, func(k record.Check) bool { return k.Baseline.Known }) {
+		return ""
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, k := range checks {
+		if k.Baseline.Known {
+			lo, hi = min(lo, k.Baseline.Value), max(hi, k.Baseline.Value)
+		}
+	}
+	from, to := digest.InUnit(lo, checks[0].Unit), digest.InUnit(hi, checks[0].Unit)
+	if from != to {
+		return from + " to " + to
+	}
+	return from
 }
 
 func statusTone(s record.Status) tone {
@@ -249,6 +284,8 @@ func statusTone(s record.Status) tone {
 		return good
 	case record.Inconclusive:
 		return doubtful
+	case record.Off:
+		return faint
 	}
 	return bad
 }
@@ -256,34 +293,21 @@ func statusTone(s record.Status) tone {
 // measured writes the value of a check with its interval, or the range of the values of several.
 func measured(checks []record.Check) string {
 	k := checks[0]
-	if k.Status == record.NotEvaluated {
+	if k.Status == record.NotEvaluated || k.Status == record.Off {
 		return digest.Dash
 	}
 	lo, hi := k.Value, k.Value
 	for _, c := range checks {
 		lo, hi = min(lo, c.Value), max(hi, c.Value)
 	}
-	switch from, to := inUnit(lo, k.Unit), inUnit(hi, k.Unit); {
+	switch from, to := digest.InUnit(lo, k.Unit), digest.InUnit(hi, k.Unit); {
 	case from != to:
 		return from + " to " + to
 	case len(checks) > 1 || k.Lo == k.Hi:
 		return from
 	default:
-		return fmt.Sprintf("%s (%s to %s)", from, inUnit(k.Lo, k.Unit), inUnit(k.Hi, k.Unit))
+		return fmt.Sprintf("%s (%s to %s)", from, digest.InUnit(k.Lo, k.Unit), digest.InUnit(k.Hi, k.Unit))
 	}
-}
-
-// inUnit writes a value of a check in the unit of its expression.
-func inUnit(v float64, unit string) string {
-	switch unit {
-	case "ns":
-		return digest.Duration(time.Duration(v))
-	case "ratio":
-		return digest.Share(v)
-	case "per_second":
-		return digest.Rate(v)
-	}
-	return digest.Number(v)
 }
 
 // warnings lists each warning once, with the cells that gave it.
@@ -340,8 +364,8 @@ func notes(r *record.Result) []string {
 	if intervals {
 		all = append(all, "±: half of the 95 % interval across replications. Counts are sums over them.")
 	}
-	if slices.ContainsFunc(r.Checks, func(k record.Check) bool { return k.Status == record.NotEvaluated }) {
-		all = append(all, "not evaluated: there were no samples, or too few for the percentile; it counts as failed.")
+	if note := notEvaluated(r.Checks); note != "" {
+		all = append(all, note)
 	}
 	if tooFew {
 		all = append(all, digest.Dash+": too few samples; a p50 needs 2, a p95 20 and a p99 100.")
@@ -349,4 +373,23 @@ func notes(r *record.Result) []string {
 		all = append(all, digest.Dash+": nothing succeeded, so there is nothing to measure.")
 	}
 	return all
+}
+
+// notEvaluated explains why checks were not evaluated, if some were not.
+func notEvaluated(checks []record.Check) string {
+	some, against := false, false
+	for _, k := range checks {
+		if k.Status == record.NotEvaluated {
+			some = true
+			e, err := record.ParseCheck(k.Expr)
+			against = against || err == nil && e.Against()
+		}
+	}
+	switch {
+	case against:
+		return "not evaluated: there was no baseline with that setting (see --baseline), or there were too few samples; it counts as failed."
+	case some:
+		return "not evaluated: there were no samples, or too few for the percentile; it counts as failed."
+	}
+	return ""
 }

@@ -390,14 +390,15 @@ func leaks(r *record.Result) []string {
 
 // checks says how many checks passed.
 func checks(all []record.Check) []string {
-	if len(all) == 0 {
-		return nil
-	}
 	n := map[record.Status]int64{}
 	for _, k := range all {
 		n[k.Status]++
 	}
-	if total := int64(len(all)); n[record.Passed] == total {
+	total := int64(len(all)) - n[record.Off]
+	if total == 0 {
+		return nil
+	}
+	if n[record.Passed] == total {
 		if total == 1 {
 			return []string{"The check passes."}
 		}
@@ -412,5 +413,5 @@ func checks(all []record.Check) []string {
 	part(record.FailedCheck, "fails", "fail")
 	part(record.Inconclusive, "is inconclusive", "are inconclusive")
 	part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
-	return []string{"Of " + digest.Plural(int64(len(all)), "check", "checks") + ", " + list(parts) + "."}
+	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + list(parts) + "."}
 }

@@ -119,6 +119,12 @@ func checkedLab(replications int) *record.Result {
 func TestReports(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "compare":
+				return compareReport(t, d)
+			case "checks":
+				return checksReport(t, d)
+			}
 			var name string
 			d.ScanArgs(t, "result", &name)
 			o := Options{Colour: d.HasArg("colour")}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -99,6 +100,15 @@ func (t *table) level(head string, l record.Level3) {
 func (t *table) end() {
 	t.rows = append(t.rows, t.row)
 	t.row = nil
+}
+
+// moveLast moves the last column to another place.
+func (t *table) moveLast(to int) {
+	last := len(t.columns) - 1
+	t.columns = slices.Insert(t.columns[:last:last], to, t.columns[last])
+	for i, row := range t.rows {
+		t.rows[i] = slices.Insert(row[:last:last], to, row[last])
+	}
 }
 
 // drop leaves out the columns of which every entry is one of the texts.

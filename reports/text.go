@@ -141,6 +141,15 @@ func (p *printer) table(t *table) {
 	p.part(t, part, widths)
 }
 
+// fits reports whether a table need not be continued below.
+func (p *printer) fits(t *table) bool {
+	sum := -gap
+	for _, w := range t.widths() {
+		sum += w + gap
+	}
+	return sum <= p.Width
+}
+
 // widths returns the width of each column, widened where the name of a group needs it.
 func (t *table) widths() []int {
 	widths := make([]int, len(t.columns))

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -225,14 +226,23 @@ func (e Expr) Evaluate(c *Cell) Check {
 	if !f.Known || e.against {
 		return k
 	}
-	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
+	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
 	k.Status = e.judge(f.Lo, f.Hi, e.limit)
 	return k
 }
 
+// exactly returns whole numbers as they are and others to nine digits, as they are saved.
+func exactly(f float64) float64 {
+	if f == math.Trunc(f) {
+		return f
+	}
+	return nineDigits(f)
+}
+
 // EvaluateAgainst judges a cell by a baseline if the check has one, and otherwise as Evaluate does. With samples of both, what
 // is judged is the interval of the difference between the figure and its limit, pair by pair; if there are no pairs, what the
-// intervals of the two figures allow.
+// intervals of the two figures allow. All is taken to the nine digits of a saved result, so that a run is never worse than
+// itself, saved.
 func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	if !e.against {
 		return e.Evaluate(c)
@@ -246,11 +256,13 @@ func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	if !b.Known {
 		return k
 	}
-	k.Value, k.Lo, k.Hi = f.Value, f.Lo, f.Hi
-	d := Difference(e.Sample(c), e.Sample(baseline), e.limit)
+	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
+	k.Baseline = b
+	d := Difference(digits(e.Sample(c)), digits(e.Sample(baseline)), e.limit)
 	if !d.Interval {
 		// The worst that the two intervals allow, or the difference of the values if they have none.
-		d.Lo, d.Hi = f.Lo-float64(e.limit*b.Hi), f.Hi-float64(e.limit*b.Lo)
+		d.Lo = nineDigits(f.Lo) - float64(e.limit*nineDigits(b.Hi))
+		d.Hi = nineDigits(f.Hi) - float64(e.limit*nineDigits(b.Lo))
 	}
 	k.Status = e.judge(d.Lo, d.Hi, 0)
 	return k

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -265,6 +266,33 @@ func TestEvaluateAgainstWithoutPairs(t *testing.T) {
 			t.Errorf("%s of %v: %s, want %s", c.expr, c.before.Throughput, got.Status, c.want)
 		}
 	}
+}
+
+// A run is never worse than itself, saved: the ninth digit of what is saved may be rounded up.
+func TestARunMeetsItsOwnBaseline(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Cell{Throughput: ExactFloat(rapid.Float64Range(0, 1e4).Draw(t, "rate"))}
+		if rapid.Bool().Draw(t, "replications") {
+			c.Samples = Samples{{"throughput", rapid.SliceOfN(rapid.Float64Range(0, 1e4), 2, 4).Draw(t, "rates")}}
+		}
+		text, err := json.Marshal(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var saved Cell
+		if err := json.Unmarshal(text, &saved); err != nil {
+			t.Fatal(err)
+		}
+		for _, expr := range []string{"throughput>=baseline", "throughput<=baseline"} {
+			e, err := ParseCheck(expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := e.EvaluateAgainst(&c, &saved); got.Status != Passed {
+				t.Fatalf("%s: %s: %+v", expr, got.Status, got)
+			}
+		}
+	})
 }
 
 func TestMatch(t *testing.T) {

@@ -177,9 +177,10 @@ type Check struct {
 	Value    float64  `json:"value"` // in the unit of the expression: nanoseconds, a share or a count
 	Lo       float64  `json:"lo"`
 	Hi       float64  `json:"hi"`
-	Unit     string   `json:"unit"`            // ns, ratio, count, per_second
-	Level    string   `json:"level,omitempty"` // error if it is not given, warning or off
-	Line     int      `json:"-"`               // where it stands in the scenario file; 0 if not in a file
+	Unit     string   `json:"unit"`              // ns, ratio, count, per_second
+	Baseline Float    `json:"baseline,omitzero"` // the figure of the baseline, if it was judged against one
+	Level    string   `json:"level,omitempty"`   // error if it is not given, warning or off
+	Line     int      `json:"-"`                 // where it stands in the scenario file; 0 if not in a file
 }
 
 // Curves hold what charts draw beyond the figures.
