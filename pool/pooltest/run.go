@@ -59,6 +59,7 @@ type World struct {
 
 	pools   map[string]pool.Pool // by name; that of the case is ""
 	order   []pool.Pool          // in which they are made and started
+	ready   []func()             // done when the first is ready, before the others start
 	model   Model
 	c       *Case
 	id      sim.ActorID
@@ -130,6 +131,9 @@ func (w *World) Add(name string, p pool.Pool) {
 	w.order = append(w.order, p)
 }
 
+// WhenReady lets f be done when the pool of the case is ready, before any other starts.
+func (w *World) WhenReady(f func()) { w.ready = append(w.ready, f) }
+
 // decode reads clients and actions, and looks for what means nothing.
 func (w *World) decode() error {
 	for i, text := range w.c.Clients {
@@ -180,17 +184,6 @@ func (w *World) act(name string) (Act, bool) {
 	return a, ok
 }
 
-// start starts the pools, that of the case first. When it is ready everything else starts, in the order of the file.
-func (w *World) start() {
-	for i, p := range w.order {
-		r := sim.Reply{To: sim.Nobody}
-		if i == 0 {
-			r = sim.Reply{To: w.id, Kind: poolStarted}
-		}
-		p.Start(r)
-	}
-}
-
 // finish completes what happened with what never did.
 func (w *World) finish() {
 	for _, d := range w.done {
@@ -215,7 +208,7 @@ func (w *World) Handle(ev sim.Event) {
 	i := int(ev.A)
 	switch ev.Kind {
 	case poolStarts:
-		w.start()
+		w.order[0].Start(sim.Reply{To: w.id, Kind: poolStarted})
 	case poolStarted:
 		w.started(server.OutcomeOf(ev.B))
 	case clientStarts:
@@ -225,7 +218,7 @@ func (w *World) Handle(ev sim.Event) {
 	case clientGot:
 		w.got(i, ev.B)
 	case clientGivesUp:
-		w.giveUp(i)
+		w.giveUp(i, false)
 	case clientHeld:
 		w.giveBack(i)
 	case clientReturned:
@@ -242,13 +235,19 @@ func (w *World) Handle(ev sim.Event) {
 		at := w.now()
 		w.done[i].DoneAt = &at
 	case samplerStarts:
-		for n, at := range w.c.SampleAt {
-			w.at(at, sampleDue, n)
-		}
+		w.sampleNext(0)
 	case sampleDue:
 		s := w.model.Sample(w)
-		s.At = w.now()
+		s.At = w.c.SampleAt[i]
 		w.Got.Samples = append(w.Got.Samples, s)
+		w.sampleNext(i + 1)
+	}
+}
+
+// sampleNext waits for the time of sample i, if there is one.
+func (w *World) sampleNext(i int) {
+	if i < len(w.c.SampleAt) {
+		w.at(w.c.SampleAt[i], sampleDue, i)
 	}
 }
 
@@ -264,12 +263,19 @@ func (w *World) at(at Ms, kind sim.Kind, i int) sim.Timer {
 	return w.Sim.ArmAt(at.Time(), ev)
 }
 
+// started: the pool of the case is ready. The other pools and all tasks start now, in the order of the file.
 func (w *World) started(o record.Outcome) {
 	if w.model.Waits(w.order[0]) {
 		w.Got.Start = &Start{At: w.now(), Outcome: w.outcome(o)}
 	}
 	if o != record.OK {
 		return
+	}
+	for _, ready := range w.ready {
+		ready()
+	}
+	for _, p := range w.order[1:] {
+		p.Start(sim.Reply{To: sim.Nobody})
 	}
 	for i := range w.clients {
 		w.Sim.Soon(sim.Event{To: w.id, Kind: clientStarts, A: int32(i)})
@@ -298,22 +304,35 @@ func (w *World) arrive(i int) {
 		r.Timeout = time.Duration(*cl.Timeout)
 	}
 	cl.ticket = cl.pool.Acquire(r)
-	if cl.CancelAt != nil && cl.ticket != pool.NoTicket {
+	switch {
+	case cl.CancelAt == nil || cl.ticket == pool.NoTicket:
+	case *cl.CancelAt <= w.now():
+		w.giveUp(i, true)
+	default:
 		cl.cancel = w.at(*cl.CancelAt, clientGivesUp, i)
 	}
 }
 
-// giveUp: the client's cancel timer has fired. In a pool that runs in its callers' tasks the client looks at the acquire first.
-func (w *World) giveUp(i int) {
+// taskCancel is what a pool can do that runs in its callers' tasks: a caller whose cancel timer fires looks at the acquire first, in a
+// poll of its own or in the one under way.
+type taskCancel interface {
+	PollThenCancel(pool.Ticket)
+	CancelAfterPoll(pool.Ticket)
+}
+
+// giveUp: the client's cancel timer has fired, in the poll that began the acquire or later.
+func (w *World) giveUp(i int, polled bool) {
 	cl := &w.clients[i]
-	if cl.got != nil {
-		return
-	}
-	if p, ok := cl.pool.(interface{ PollThenCancel(pool.Ticket) }); ok {
+	p, ok := cl.pool.(taskCancel)
+	switch {
+	case cl.got != nil:
+	case !ok:
+		cl.pool.Cancel(cl.ticket)
+	case polled:
+		p.CancelAfterPoll(cl.ticket)
+	default:
 		p.PollThenCancel(cl.ticket)
-		return
 	}
-	cl.pool.Cancel(cl.ticket)
 }
 
 func (w *World) got(i int, b int32) {
@@ -411,7 +430,7 @@ func (w *World) Note(f record.Fact) {
 	case record.SessionEnded:
 		log(f.Outcome.String())
 		c := Closed{Conn: f.Conn, At: at, How: f.Outcome.String()}
-		if began, ok := w.began[f.Conn]; ok && began < at {
+		if began, ok := w.began[f.Conn]; ok && began < at && f.Outcome != record.Killed {
 			c.Began = &began
 		}
 		t.Closed = append(t.Closed, c)

@@ -98,7 +98,7 @@ func buildSqlx(w *World, c *Case) error {
 		if err := valid("child", func(bad func(path, message string)) { o.ValidateChild(po, bad) }); err != nil {
 			return err
 		}
-		child.SetParent(parent)
+		w.WhenReady(func() { child.SetParent(parent) })
 		w.Add("child", child)
 	}
 	return nil

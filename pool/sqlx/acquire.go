@@ -36,14 +36,20 @@ func (p *Pool) acquire(t *task, within time.Duration) {
 	p.acquirePermit(t)
 }
 
-// armLimit arms the timer of the whole acquire, which the real timeout does after the first poll of what it is around.
+// armLimit arms the timer of the whole acquire, which the real timeout does after the first poll of what it is around. Timers of
+// one delay are cheap, so between two ticks of the runtime's timers the time before rounding is armed, and the rest when that has
+// come.
 func (p *Pool) armLimit(t *task) {
-	if t.within != p.limitOf {
-		p.limitOf, p.limitDelay = t.within, p.sim.Delay(t.within)
-	}
 	t.toArm = false
 	if t.expires == sim.Forever {
 		return
+	}
+	d := t.within
+	if now := p.sim.Now(); p.tick(now) == now {
+		d = t.expires.Sub(now)
+	}
+	if d != p.limitOf {
+		p.limitOf, p.limitDelay = d, p.sim.Delay(d)
 	}
 	t.limit = p.sim.Arm(p.limitDelay, sim.Event{To: p.id, Kind: limit, A: t.id})
 }

@@ -138,9 +138,23 @@ func (p *Pool) Cancel(ticket pool.Ticket) {
 func (p *Pool) PollThenCancel(ticket pool.Ticket) {
 	t := p.underWay(ticket)
 	gen := t.running()
-	t.expires, t.late = p.sim.Now(), record.Cancelled
+	p.cutOff(t)
 	if !p.look(t) {
 		p.pending(t, gen)
+	}
+}
+
+// CancelAfterPoll is the same for a caller whose timer fires in the poll under way: it follows the Acquire in the same handler.
+func (p *Pool) CancelAfterPoll(ticket pool.Ticket) {
+	t := p.underWay(ticket)
+	p.cutOff(t)
+	p.pending(t, t.gen)
+}
+
+// cutOff lets the poll under way be the last of an acquire, unless its own timeout, which comes first, makes it so.
+func (p *Pool) cutOff(t *task) {
+	if now := p.sim.Now(); now < t.expires {
+		t.expires, t.late = now, record.Cancelled
 	}
 }
 
