@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"poolwise/scenarios"
+	"poolwise/sim"
 	"poolwise/sim/record"
 )
 
@@ -122,5 +123,97 @@ func TestKneeFollowsTheCores(t *testing.T) {
 				t.Errorf("%d cores, pool of %d: %v, want %v", cores, size, c.Makespan.Value, want)
 			}
 		}
+	}
+}
+
+// TestLabWalkthrough holds what the lab says to see at each step.
+func TestLabWalkthrough(t *testing.T) {
+	var facts []record.Fact
+	base, cells := load(t, "lab-walkthrough", scenarios.Options{})
+	if _, err := Run(context.Background(), base, cells, Options{Trace: func([]string) record.Sink { return (*keeping)(&facts) }}); err != nil {
+		t.Fatal(err)
+	}
+	// state counts what is open at the server, idle in the pool and was ever opened, up to and with time at.
+	state := func(at time.Duration) (open, idle, ever int) {
+		for _, f := range facts {
+			if f.At > sim.Time(at) {
+				break
+			}
+			switch {
+			case f.Kind == record.ConnectEnded && f.Outcome == record.OK:
+				open++
+				ever++
+			case f.Kind == record.SessionEnded:
+				open--
+			case f.Kind == record.ConnMoved:
+				if f.Move.To() == record.Idle {
+					idle++
+				}
+				if f.Move.From() == record.Idle {
+					idle--
+				}
+			}
+		}
+		return open, idle, ever
+	}
+	for _, x := range []struct {
+		what             string
+		at               time.Duration
+		open, idle, ever int
+	}{
+		{"twelve queries one after the other open one connection", 900 * ms, 1, 1, 1},
+		{"four held", 1100 * ms, 4, 0, 4},
+		{"the fifth gives up at 50 ms, the server still has four", 1150 * ms, 4, 0, 4},
+		{"after a return the next get opens nothing", 1300 * ms, 4, 0, 4},
+		{"discard takes open from 4 to 3, and idle stays 0", 1450 * ms, 3, 0, 4},
+	} {
+		if open, idle, ever := state(x.at); open != x.open || idle != x.idle || ever != x.ever {
+			t.Errorf("%s: open %d idle %d ever opened %d, want %d %d %d", x.what, open, idle, ever, x.open, x.idle, x.ever)
+		}
+	}
+	failed := 0
+	for _, f := range facts {
+		if f.Kind == record.AcquireEnded && f.Outcome != record.OK {
+			failed++
+			if f.Outcome != record.AcquireTimeout || f.At != sim.Time(1150*ms) || f.Took != 50*ms {
+				t.Errorf("the fifth acquire: %v at %v after %v", f.Outcome, f.At, f.Took)
+			}
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d acquires failed, want 1", failed)
+	}
+}
+
+// keeping is a sink that keeps every fact.
+type keeping []record.Fact
+
+func (k *keeping) Note(f record.Fact) { *k = append(*k, f) }
+
+// TestLabHoldThroughCall: held, 60 requests are 7 rounds and a half of a pool of 8, so that four connections go round eight
+// times, 20 ms + 8 x 55 ms; returned first, 60 queries take the four cores 75 ms, and the last one's call ends 50 ms later.
+func TestLabHoldThroughCall(t *testing.T) {
+	res := runBuiltin(t, "lab-hold-through-call")
+	for i, want := range []time.Duration{20*ms + 8*55*ms, 20*ms + 75*ms + 50*ms} {
+		c := res.Cells[i]
+		if c.Makespan.Value != want || c.Requests.OK != 60 {
+			t.Errorf("%s: %d ok in %v, want 60 in %v", c.Settings, c.Requests.OK, c.Makespan.Value, want)
+		}
+	}
+}
+
+// TestLabFleet: ten instances of ten fill the server's 100 connections; the eleventh and the twelfth get none. Twelve of eight fit.
+func TestLabFleet(t *testing.T) {
+	res := runBuiltin(t, "lab-fleet-of-12")
+	for i, p := range res.Cells[0].Pools {
+		switch served := p.Requests.OK == p.Requests.Total; {
+		case i < 10 && !served:
+			t.Errorf("%s: %d of %d served", p.Name, p.Requests.OK, p.Requests.Total)
+		case i >= 10 && (p.Requests.OK > 0 || p.Requests.Outcomes[record.TooManyConnections] != p.Requests.Total):
+			t.Errorf("%s: %+v, want all refused", p.Name, p.Requests)
+		}
+	}
+	if c := res.Cells[1]; c.Requests.OK != c.Requests.Total || c.Server.PeakOpen != 96 {
+		t.Errorf("pools of 8: %d of %d served, at most %d open, want all and 96", c.Requests.OK, c.Requests.Total, c.Server.PeakOpen)
 	}
 }
