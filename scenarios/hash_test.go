@@ -77,7 +77,7 @@ func TestHashOfOtherMeaning(t *testing.T) {
 		{"workload.request=[acquire, query: 5ms, query: 5ms, release]"}, {"workload.request=[acquire, release, acquire, query: 5ms, release]"},
 		{"workload.retry={attempts: 2}"}, {"workload.retry={attempts: 2, factor: 3}"}, {"workload.retry={attempts: 2, on: [failed]}"},
 		{"sweep={pool.max: [1, 2]}"}, {"sweep={pool.max: [2, 1]}"}, {"sweep={x: {a: {pool.max: 1}}}"},
-		{"checks=[p(99)<1s]"}, {"checks=[{expr: p(99)<1s, level: warning}]"},
+		{"checks=[p(99)<1s]"}, {"checks=[{expr: p(99)<1s, level: warning}]"}, {"checks=[{expr: p(99)<1s, level: off}]"},
 		{"server.connect={empirical: {file: b.csv}}"}, {"server.connect={empirical: {file: c.csv}}"},
 	} {
 		h := hashOf(t, plainScenario, Options{Set: set})

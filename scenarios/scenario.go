@@ -185,7 +185,7 @@ func (w *Warmup) UnmarshalText(text []byte) error {
 // Check is one expectation. In a file it is the expression alone, or a mapping.
 type Check struct {
 	Expr  string `yaml:"expr" doc:"text, needed; a figure and its limit, such as p(99)<200ms"`
-	Level Level  `yaml:"level" doc:"error or warning, default error; what it means if the expectation is not met"`
+	Level Level  `yaml:"level" doc:"error, warning (or warn) or off, default error; what it means if the expectation is not met; off keeps the check, not evaluated"`
 	Line  int    `yaml:"-"` // of the file, 0 if it is not in one
 }
 
@@ -196,15 +196,22 @@ type Level uint8
 const (
 	ErrorLevel   Level = iota // the run has failed
 	WarningLevel              // somebody should look at it
+	OffLevel                  // the check is kept, and not evaluated
 )
 
-var levels = []string{"error", "warning"}
+var levels = []string{record.LevelError, record.LevelWarning, record.LevelOff}
 
 // String returns the word for l.
 func (l Level) String() string { return levels[l] }
 
-// UnmarshalText reads error or warning.
-func (l *Level) UnmarshalText(text []byte) error { return word(l, levels, text) }
+// UnmarshalText reads error, warning, warn for short, or off.
+func (l *Level) UnmarshalText(text []byte) error {
+	if string(text) == "warn" {
+		*l = WarningLevel
+		return nil
+	}
+	return word(l, levels, text)
+}
 
 // word reads one of words into its number.
 func word[T ~uint8](to *T, words []string, text []byte) error {

@@ -81,22 +81,21 @@ func mustParse(check string) record.Expr {
 	return e
 }
 
-// judge evaluates the checks of every cell.
+// judge evaluates the checks of every cell. One that is off is listed and not evaluated.
 func judge(res *record.Result, cells []scenarios.Cell) {
 	res.Checks = []record.Check{}
-	var binding []record.Check
 	for i, c := range cells {
 		for _, want := range c.Scenario.Checks {
 			expr := mustParse(want.Expr)
 			got := expr.Evaluate(&res.Cells[i])
+			if want.Level == scenarios.OffLevel {
+				got = record.Check{Expr: got.Expr, Status: record.Off, Unit: got.Unit}
+			}
 			got.Cell, got.Settings, got.Line, got.Level = i, c.Settings, want.Line, want.Level.String()
 			res.Checks = append(res.Checks, got)
-			if want.Level == scenarios.ErrorLevel {
-				binding = append(binding, got)
-			}
 		}
 	}
-	res.Verdict = record.Verdict(binding)
+	res.Verdict = record.Verdict(res.Checks)
 }
 
 // job is one replication of one cell.

@@ -151,14 +151,18 @@ workload: {clients: 10, repeat: 10, request: [acquire, query: 5ms, release]}
 sweep: {pool.max: [1, 2]}
 checks:
   - failed_rate<=0%
-  - {expr: "p(50)<1ms", level: warning}
+  - {expr: "p(50)<1ms", level: warn}
+  - {expr: "p(50)<1ms", level: off}
 `
 	res := mustRun(t, src, scenarios.Options{})
 	var got []string
 	for _, c := range res.Checks {
 		got = append(got, string(c.Status)+" "+c.Level+" "+c.Settings.String())
 	}
-	want := []string{"passed error pool.max=1", "failed warning pool.max=1", "passed error pool.max=2", "failed warning pool.max=2"}
+	want := []string{
+		"passed error pool.max=1", "failed warning pool.max=1", "off off pool.max=1",
+		"passed error pool.max=2", "failed warning pool.max=2", "off off pool.max=2",
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
