@@ -17,6 +17,7 @@ type Model struct {
 	Models string   // what is modelled, with its version
 	About  string   // a sentence or two for the user
 	States []string // the state machine of a connection, "idle -> in_use: acquire", an edge a line
+	Size   string   // the option that limits the connections of the pool; empty if there is none
 	// Defaults returns a pointer to a new struct of options with the default values.
 	Defaults func() any
 	// Validate reports every mistake in the options (a pointer as Defaults returns it): the path of the field, and what is
@@ -28,19 +29,19 @@ type Model struct {
 
 // Table lists the models in the order in which they are shown.
 var Table = []Model{
-	model("sqlx", "sqlx::Pool of "+sqlx.Version,
+	model("sqlx", "max_connections", "sqlx::Pool of "+sqlx.Version,
 		"Permits and size apart, a fair queue of waiters, oldest idle connection first, one deadline for waiting and connecting, a ping at every return.",
 		sqlx.States, sqlx.DefaultOptions, sqlx.New),
-	model("semaphore", "the teaching pool of a Rust lab: a semaphore and a list of idle connections",
+	model("semaphore", "max", "the teaching pool of a Rust lab: a semaphore and a list of idle connections",
 		"Permits bound the connections; the most recently returned connection is lent first; only the wait for a permit has a timeout.",
 		semaphore.States, semaphore.DefaultOptions, semaphore.New),
-	model("handoff", "a lock-based pool of a published Java 21 study: a ledger, a queue of waiters and direct hand-off",
+	model("handoff", "max_total", "a lock-based pool of a published Java 21 study: a ledger, a queue of waiters and direct hand-off",
 		"What becomes free goes to the longest waiter and to nobody else; deadlines, interrupts, double returns and close are all accounted for.",
 		handoff.States, handoff.DefaultOptions, handoff.New),
-	model("asyncio", "the counting semaphore of a published asyncio starvation simulator",
+	model("asyncio", "max_size", "the counting semaphore of a published asyncio starvation simulator",
 		"No connections, only slots; a leaked slot is never released, and a release too many adds one.",
 		asyncio.States, asyncio.DefaultOptions, asyncio.New),
-	model("none", "no pool: a connection for every loan",
+	model("none", "", "no pool: a connection for every loan",
 		"Each acquire connects and each return closes. What the others are compared with.",
 		none.States, none.DefaultOptions, none.New),
 }
@@ -61,9 +62,9 @@ type options interface {
 }
 
 // model makes an entry of a model's own, typed functions.
-func model[O options, P pool.Pool](name, models, about string, states []string, defaults func() O, build func(pool.Env, O) P) Model {
+func model[O options, P pool.Pool](name, size, models, about string, states []string, defaults func() O, build func(pool.Env, O) P) Model {
 	return Model{
-		Name: name, Models: models, About: about, States: states,
+		Name: name, Models: models, About: about, States: states, Size: size,
 		Defaults: func() any { o := defaults(); return &o },
 		Validate: func(o any, bad func(path, message string)) { (*o.(*O)).Validate(bad) },
 		New:      func(env pool.Env, o any) pool.Pool { return build(env, *o.(*O)) },
