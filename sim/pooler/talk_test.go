@@ -1,0 +1,345 @@
+package pooler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"poolwise/sim"
+	"poolwise/sim/dist"
+	"poolwise/sim/record"
+	"poolwise/sim/server"
+)
+
+// talk is one conversation with a pooler before a server. Every fact but those of queries, and every answer, is a line of it.
+type talk struct {
+	t        *testing.T
+	planned  []string // commands, by the A of the events in which they are done
+	sim      *sim.Sim
+	srv      *server.Server
+	pooler   *Pooler
+	id       sim.ActorID
+	out      strings.Builder
+	names    []string // of the operations, by the A of their replies
+	sessions map[string]server.Session
+	ops      map[string]server.Op
+	numbers  int64
+	quiet    bool // facts are not wanted
+}
+
+const (
+	opDone sim.Kind = iota
+	connectDone
+	doCommand
+)
+
+func (c *talk) Note(f record.Fact) {
+	if c.quiet {
+		return
+	}
+	who := "conn"
+	switch f.Kind {
+	case record.QueryQueued, record.QueryBegan, record.CloseBegan, record.PingBegan:
+		return
+	case record.PoolerConnected, record.PoolerLeft, record.PoolerWaitBegan, record.PoolerWaitEnded:
+		who = "client"
+	}
+	fmt.Fprintf(&c.out, "%v %v", f.At, f.Kind)
+	if f.Conn > 0 {
+		fmt.Fprintf(&c.out, " %s=%d", who, f.Conn)
+	}
+	switch f.Kind {
+	case record.PoolerMoved:
+		fmt.Fprintf(&c.out, " %v -> %v", f.Move.From(), f.Move.To())
+	case record.PoolerWaitBegan, record.ConnectBegan, record.ConnectGaveUp:
+	default:
+		fmt.Fprintf(&c.out, " %v", f.Outcome)
+	}
+	if f.Took > 0 && f.Kind != record.PoolerLeft && f.Kind != record.SessionEnded && f.Kind != record.SessionDiscarded {
+		fmt.Fprintf(&c.out, " took=%v", f.Took)
+	}
+	c.out.WriteByte('\n')
+}
+
+func (c *talk) Handle(ev sim.Event) {
+	if ev.Kind == doCommand {
+		for part := range strings.SplitSeq(c.planned[ev.A], ";") {
+			c.command(part)
+		}
+		return
+	}
+	name := c.names[ev.A]
+	if ev.Kind == connectDone && ev.B >= 0 {
+		c.sessions[name] = server.Session(ev.B)
+	}
+	delete(c.ops, name)
+	fmt.Fprintf(&c.out, "%v %s: %v\n", c.sim.Now(), name, server.OutcomeOf(ev.B))
+}
+
+func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
+	c.names = append(c.names, name)
+	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
+}
+
+// do lets time pass (run, to, drain), or does commands, separated by semicolons, in one event.
+func (c *talk) do(line string) {
+	switch w := strings.Fields(line); w[0] {
+	case "at": // the rest of the line is done at a time, before what is due then
+		c.sim.At(sim.Time(c.time(w[1])), sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
+		c.planned = append(c.planned, strings.Join(w[2:], " "))
+	case "run":
+		c.sim.Run(c.sim.Now().Add(c.time(w[1])))
+	case "to":
+		c.sim.Run(sim.Time(c.time(w[1])))
+	case "drain":
+		c.sim.Run(sim.Forever)
+		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
+	default:
+		c.sim.Soon(sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
+		c.planned = append(c.planned, line)
+		c.sim.Run(c.sim.Now())
+	}
+}
+
+// command does one line such as "query a 5ms as q1".
+func (c *talk) command(line string) {
+	w := strings.Fields(line)
+	word := func(i int) string {
+		if i >= len(w) {
+			c.t.Fatalf("%q: too few words", line)
+		}
+		return w[i]
+	}
+	as := ""
+	if n := len(w); n > 2 && w[n-2] == "as" {
+		as, w = w[n-1], w[:n-2]
+	}
+	session := func() server.Session {
+		s, ok := c.sessions[word(1)]
+		if !ok {
+			c.t.Fatalf("%q: no session %s", line, word(1))
+		}
+		return s
+	}
+	begin := func(kind sim.Kind, ask func(sim.Reply) server.Op) {
+		name := word(1)
+		if as != "" {
+			name = as
+		}
+		c.ops[name] = ask(c.reply(name, kind))
+	}
+	switch word(0) {
+	case "connect":
+		var who server.Caller
+		for _, arg := range w[2:] {
+			name, _ := strings.CutPrefix(arg, "role=")
+			n, err := strconv.Atoi(name)
+			if err != nil {
+				c.t.Fatalf("%q: no role %s", line, name)
+			}
+			who.Role = int16(n)
+		}
+		begin(connectDone, func(r sim.Reply) server.Op { return c.pooler.Connect(who, r) })
+	case "ping":
+		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Ping(session(), r) })
+	case "query":
+		q := c.srv.Compile(&server.QuerySpec{Service: dist.Fixed(c.time(word(2)))})
+		c.numbers++
+		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Query(session(), q, c.numbers, r) })
+	case "close":
+		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Close(session(), r) })
+	case "close_hard":
+		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.CloseHard(session(), r) })
+	case "drop":
+		c.pooler.Drop(session(), record.Dropped)
+	case "abort":
+		c.pooler.Abort(c.ops[word(1)])
+	case "due":
+		fmt.Fprintf(&c.out, "%v\n", c.pooler.Due(c.ops[word(1)]))
+	case "settle":
+		fmt.Fprintf(&c.out, "settled: %v\n", c.pooler.Settle(c.ops[word(1)]))
+	case "alive":
+		fmt.Fprintf(&c.out, "%v\n", c.pooler.Alive(session()))
+	case "number":
+		fmt.Fprintf(&c.out, "%v\n", c.pooler.Number(session()))
+	case "stats":
+		st, at := c.pooler.Stats(), c.srv.Stats()
+		fmt.Fprintf(&c.out, "clients=%d waiting=%d servers=%d opening=%d idle=%d in_use=%d testing=%d; at the server open=%d peak=%d opened=%d\n",
+			st.Clients, st.Waiting, st.Servers, st.Opening, st.Idle, st.InUse, st.Testing, at.Open, at.PeakOpen, at.Opened)
+	case "quiet":
+		c.quiet = true
+	case "loud":
+		c.quiet = false
+	default:
+		c.t.Fatalf("unknown command %q", line)
+	}
+}
+
+func (c *talk) time(s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return d
+}
+
+func (c *talk) number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// pooler reads a line of options.
+func (c *talk) options(line string) Options {
+	o := DefaultOptions()
+	for _, w := range strings.Fields(line) {
+		key, v, _ := strings.Cut(w, "=")
+		limit := func(to **time.Duration) {
+			*to = nil
+			if v != "none" {
+				d := c.time(v)
+				*to = &d
+			}
+		}
+		switch key {
+		case "session", "transaction", "statement":
+			if err := o.Mode.UnmarshalText([]byte(key)); err != nil {
+				c.t.Fatal(err)
+			}
+		case "clients":
+			o.MaxClientConnections = c.number(v)
+		case "limit_error":
+			if err := o.LimitError.UnmarshalText([]byte(v)); err != nil {
+				c.t.Fatal(err)
+			}
+		case "size":
+			o.DefaultPoolSize = c.number(v)
+		case "min":
+			o.MinPoolSize = c.number(v)
+		case "reserve":
+			o.ReservePoolSize = c.number(v)
+		case "reserve_timeout":
+			o.ReservePoolTimeout = c.time(v)
+		case "wait":
+			limit(&o.QueryWaitTimeout)
+		case "idle":
+			limit(&o.ServerIdleTimeout)
+		case "lifetime":
+			limit(&o.ServerLifetime)
+		case "check":
+			limit(&o.ServerCheckDelay)
+		case "connect_timeout":
+			limit(&o.ServerConnectTimeout)
+		case "no_reset":
+			o.ServerResetQuery = false
+		case "retry":
+			o.ServerLoginRetry = c.time(v)
+		case "at_once":
+			o.ConnectsAtOnce = c.number(v)
+		case "every":
+			o.ConnectEvery = c.time(v)
+		case "connect":
+			o.ClientConnect = dist.Fixed(c.time(v))
+		case "login":
+			o.ClientLogin = dist.Fixed(c.time(v))
+		case "close":
+			o.ClientClose = dist.Fixed(c.time(v))
+		case "round_trip":
+			o.RoundTrip = dist.Fixed(c.time(v))
+		default:
+			c.t.Fatalf("unknown option %s", key)
+		}
+	}
+	o.Validate(func(path, message string) { c.t.Fatalf("%q: %s: %s", line, path, message) })
+	return o
+}
+
+// server reads lines of options and faults.
+func (c *talk) server(lines string) server.Options {
+	var o server.Options
+	for line := range strings.Lines(lines) {
+		w := strings.Fields(line)
+		f := server.Fault{}
+		for _, w := range w {
+			key, v, _ := strings.Cut(w, "=")
+			switch key {
+			case "cores":
+				o.Cores = c.number(v)
+			case "limit":
+				o.ConnectionLimit = c.number(v)
+			case "connect":
+				o.Connect = dist.Fixed(c.time(v))
+			case "close":
+				o.Close = dist.Fixed(c.time(v))
+			case "ping":
+				o.Ping = dist.Fixed(c.time(v))
+			case "round_trip":
+				o.RoundTrip = dist.Fixed(c.time(v))
+			case "statement_timeout":
+				o.StatementTimeout = c.time(v)
+			case "role_limit":
+				o.Roles = append(o.Roles, server.Role{Name: fmt.Sprintf("r%d", len(o.Roles)+1), Limit: c.number(v)})
+			case "fault":
+			case "at":
+				f.At = c.time(v)
+			case "for":
+				f.For = c.time(v)
+			case "refuse":
+				f.Refuse = true
+			case "stall":
+				f.Stall = true
+			case "starting_up":
+				f.StartingUp = true
+			case "restart":
+				f.Restart = true
+			case "terminate":
+				f.Terminate = c.number(v)
+			case "kill":
+				f.Kill = c.number(v)
+			case "drop_idle":
+				f.DropIdle = &server.DropIdle{After: c.time(v)}
+			case "hang":
+				f.DropIdle.Hang = c.time(v)
+			default:
+				c.t.Fatalf("unknown word %q of a server", w)
+			}
+		}
+		if len(w) > 0 && w[0] == "fault" {
+			o.Faults = append(o.Faults, f)
+		}
+	}
+	o.Validate(func(path, message string) { c.t.Fatalf("%s: %s", path, message) })
+	return o
+}
+
+// TestTalk holds the pooler to the conversations in testdata/talk: "pooler" makes a new one, its first line of input its options,
+// the others those of the server and its faults; "do" takes commands, one a line, and prints what follows from them.
+func TestTalk(t *testing.T) {
+	datadriven.Walk(t, "testdata/talk", func(t *testing.T, path string) {
+		var c *talk
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "pooler" {
+				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]server.Session{}, ops: map[string]server.Op{}}
+				c.id = c.sim.Add(c)
+				first, rest, _ := strings.Cut(d.Input, "\n")
+				c.srv = server.New(c.sim, c, 1, c.server(rest))
+				c.pooler = New(c.sim, c, 1, c.srv, c.options(first))
+				c.sim.Check = c.pooler.Verify
+				return ""
+			}
+			c.t = t
+			for line := range strings.Lines(d.Input) {
+				c.do(strings.TrimSpace(line))
+			}
+			out := c.out.String()
+			c.out.Reset()
+			return out
+		})
+	})
+}
