@@ -266,8 +266,8 @@ func TestSqlxSaturation(t *testing.T) {
 	within(t, "throughput without a test", c.Throughput.Value, 10/0.0102, 0.01)
 }
 
-// TestSqlxChurn: while the network flaps, as soon as each of the up to ten connections has been used once, nothing is ever idle, size swings, and each request
-// opens a connection. Before and after, connections are reused.
+// TestSqlxChurn: while the network flaps, as soon as each of the up to ten connections has been used once, nothing is ever idle,
+// size swings, and each request opens a connection. Before and after, connections are reused.
 func TestSqlxChurn(t *testing.T) {
 	_, s := tell(t, "sqlx-churn", "")
 	lo, hi := s.gaugesOf(0, 2200*ms, 4*time.Second)
@@ -281,7 +281,8 @@ func TestSqlxChurn(t *testing.T) {
 	}
 	flap := s.from(2200*ms, 4*time.Second)
 	requests, opened := len(flap.of(record.RequestBegan)), len(flap.ended(record.ConnectEnded, record.OK))
-	within(t, "connections opened while the network flaps", float64(opened), float64(requests), 0.05) // those under way at the ends
+	// Some requests are under way at either end.
+	within(t, "connections opened while the network flaps", float64(opened), float64(requests), 0.05)
 	if n := len(flap.ended(record.SessionEnded, record.ClosedHard)); n < opened*9/10 {
 		t.Errorf("%d of %d connections closed hard", n, opened)
 	}
@@ -391,7 +392,7 @@ func TestSqlxColdBurst(t *testing.T) {
 	} {
 		c, _ := tell(t, "sqlx-cold-burst", variant)
 		if c.Requests.Failed > 0 || c.Server.Opened > want.opened {
-			t.Errorf("%s: %d failed, %d connections opened, want none and at most %d", variant, c.Requests.Failed, c.Server.Opened, want.opened)
+			t.Errorf("%s: %d failed, %d opened, want none and at most %d", variant, c.Requests.Failed, c.Server.Opened, want.opened)
 		}
 		within(t, variant+": requests served", float64(c.Requests.OK), 400*want.serves, 0.05) // four standard deviations
 	}
@@ -471,15 +472,15 @@ func TestSqlxLoadClasses(t *testing.T) {
 		}
 		last = f.Request
 	}
-	// Flapping: nothing idle once each connection has been used, closed hard, and backoff: refused for 1 s, an attempt follows after 10, 20,
-	// 40, 80, 160 and at most 200 ms (a fifth of the timeout).
+	// Flapping: nothing idle once each connection has been used, and one closed hard for most of 150/s x 10 s, less what waits
+	// for a server that refuses.
 	_, s = tell(t, "sqlx-load-classes", "flapping")
 	lo, hi := s.gaugesOf(0, 10_200*ms, 20*time.Second)
 	if hi.idle != 0 || lo.size > 2 || hi.size != 10 {
 		t.Errorf("flapping: %+v to %+v, want idle 0 and size from next to nothing to 10", lo, hi)
 	}
 	if hard := len(s.ended(record.SessionEnded, record.ClosedHard)); hard < 900 {
-		t.Errorf("flapping: %d connections closed hard, want one for most of about 150/s x 10 s, less what waits for a refusing server", hard)
+		t.Errorf("flapping: %d connections closed hard, want 900 of 1500 at least", hard)
 	}
 	if n := len(s.from(21*time.Second, time.Hour).of(record.ConnectBegan)); n > 10 {
 		t.Errorf("flapping: %d connects when all is well again", n)
