@@ -277,7 +277,7 @@ func (c *sizing) latency(p *panel) {
 		}
 	}
 	if c.failures {
-		entries = append(entries, entry{name: "some requests failed: the latency of the rest", color: black, hollow: true})
+		entries = append(entries, entry{name: "some requests failed", color: black, hollow: true})
 	}
 	p.head(what, entries...)
 	if len(c.lines) == 1 {
