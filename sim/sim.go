@@ -47,6 +47,8 @@ type Sim struct {
 	free  []int32
 	dead  int // cancelled ones still in the heap
 
+	freezable bool // timers go to the heap
+
 	chooser Chooser
 	window  time.Duration
 	ready   []Event // the events a Chooser chooses from
@@ -84,6 +86,9 @@ func (s *Sim) Add(a Actor) ActorID {
 	s.actors = append(s.actors, a)
 	return ActorID(len(s.actors) - 1)
 }
+
+// Actors returns how many actors there are: the name of the next.
+func (s *Sim) Actors() ActorID { return ActorID(len(s.actors)) }
 
 // Now returns the current time.
 func (s *Sim) Now() Time { return s.now }
@@ -166,7 +171,7 @@ func (s *Sim) Delay(d time.Duration) Delay {
 
 // Arm schedules ev after the delay and returns its timer.
 func (s *Sim) Arm(d Delay, ev Event) Timer {
-	if d.lane == 0 || s.chooser != nil { // what a Chooser holds back must stay cancellable: only the heap's timers are
+	if d.lane == 0 || s.chooser != nil || s.freezable { // what is held back must stay cancellable: only the heap's timers are
 		return s.ArmAt(s.now.Add(d.d), ev)
 	}
 	i := int(d.lane - 1)
@@ -389,6 +394,9 @@ func (s *Sim) resolve(ev *Event) bool {
 	sl := &s.slots[ev.A]
 	if sl.gen != ev.B {
 		s.dead--
+		return false
+	}
+	if s.freezable && s.holdBack(ev) {
 		return false
 	}
 	i, at, seq := ev.A, ev.At, ev.seq
