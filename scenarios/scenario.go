@@ -26,6 +26,7 @@ import (
 
 	"poolwise/pool/models"
 	"poolwise/sim/dist"
+	"poolwise/sim/pooler"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 	"poolwise/workload"
@@ -41,6 +42,7 @@ type Scenario struct {
 	Until        Until             `yaml:"until" doc:"drained, or a duration; the run ends when the last request has ended and nothing is left to do, or at that time; needed"`
 	Warmup       Warmup            `yaml:"warmup" doc:"auto, none or a duration, default auto if steady; what is left out at the beginning; auto finds out"`
 	Server       server.Options    `yaml:"server" doc:"the database server; by default one without any limit that answers at once"`
+	Pooler       *Pooler           `yaml:"pooler" doc:"a connection pooler such as PgBouncer, through which the pools connect to the server; none by default"`
 	Pool         *Pool             `yaml:"pool" doc:"the connection pool: its model and the options of that model"`
 	Workload     *workload.Options `yaml:"workload" doc:"who asks for connections, and what for"`
 	Services     []Service         `yaml:"services" doc:"several services on one server, each with a pool and a workload of its own; instead of pool and workload"`
@@ -58,6 +60,7 @@ type Service struct {
 	StartAt    time.Duration     `yaml:"start_at" doc:"duration, default 0s; when the first instance starts"`
 	StartEvery time.Duration     `yaml:"start_every" doc:"duration, default 0s; from the start of one instance to that of the next"`
 	Role       string            `yaml:"role" doc:"text, by default the server's default role; name of one of the server's roles, whose limit counts"`
+	Direct     bool              `yaml:"direct" doc:"true or false, default false; connect to the server itself, past the pooler"`
 	Pool       *Pool             `yaml:"pool" doc:"the connection pool of each instance: its model and the options of that model"`
 	Workload   *workload.Options `yaml:"workload" doc:"who asks for connections, and what for; of each instance"`
 }
@@ -98,6 +101,13 @@ type Pool struct {
 	Model   string // a name in models.Table
 	Options any    // as the model's Defaults returns them: a pointer to a struct
 }
+
+// Pooler is a pooler between the pools and the server, with the options of package pooler.
+type Pooler struct {
+	pooler.Options `yaml:",inline"`
+}
+
+func (p *Pooler) setDefaults() { p.Options = pooler.DefaultOptions() }
 
 // Estimate says what a run estimates.
 type Estimate uint8

@@ -21,6 +21,9 @@ const (
 func (s *Scenario) Validate(bad func(path, message string)) {
 	s.validateTimes(bad)
 	s.Server.Validate(under(bad, "server"))
+	if s.Pooler != nil {
+		s.Pooler.Validate(under(bad, "pooler"))
+	}
 	single := s.Pool != nil || s.Workload != nil
 	switch {
 	case single && s.Services != nil:
@@ -100,6 +103,9 @@ func (s *Scenario) validateServices(bad func(path, message string)) {
 		}
 		if v.StartEvery < 0 {
 			bad("start_every", fmt.Sprintf("want a duration that is not negative, have %v", v.StartEvery))
+		}
+		if v.Direct && s.Pooler == nil {
+			bad("direct", "there is no pooler to connect past")
 		}
 		v.validate(s, bad)
 		s.validateParent(v, bad)

@@ -9,18 +9,20 @@ import (
 	"poolwise/pool/models"
 	"poolwise/scenarios"
 	"poolwise/sim"
+	"poolwise/sim/pooler"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 	"poolwise/workload"
 )
 
-// world is one replication of one cell: a clock, a server, and for each instance of each service a pool and its workload.
+// world is one replication of one cell: a clock, a server, perhaps a pooler before it, and for each instance of each service a pool and its workload.
 type world struct {
 	sim      sim.Sim
 	id       sim.ActorID
 	scenario *scenarios.Scenario
 	horizon  sim.Time
 	server   *server.Server
+	pooler   *pooler.Pooler // nil for none
 	recorder *record.Recorder
 	members  []member
 	busy     int // members whose workload goes on
@@ -55,6 +57,9 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 		sink = append(record.Sinks{w.recorder}, extra...)
 	}
 	w.server = server.New(&w.sim, sink, seed, sc.Server)
+	if sc.Pooler != nil {
+		w.pooler = pooler.New(&w.sim, sink, seed, w.server, sc.Pooler.Options)
+	}
 	for _, s := range sc.All() {
 		for i := range s.Instances {
 			w.add(&s, i, names[len(w.members)], seed, sink)
@@ -73,9 +78,13 @@ func (w *world) add(s *scenarios.Service, i int, name string, seed uint64, sink 
 	if !ok || !known {
 		panic(fmt.Sprintf("run: no model %q or no role %q in a valid scenario", s.Pool.Model, s.Role))
 	}
-	p := model.New(pool.Env{Sim: &w.sim, Server: w.server, Sink: sink, Seed: seed, Index: int16(a), Role: role}, s.Pool.Options)
+	var backend server.Backend = w.server
+	if w.pooler != nil && !s.Direct {
+		backend = w.pooler
+	}
+	p := model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: sink, Seed: seed, Index: int16(a), Role: role}, s.Pool.Options)
 	d := workload.New(workload.Env{
-		Sim: &w.sim, Pool: p, Server: w.server, Options: &w.scenario.Server, Sink: sink, Seed: seed, Index: int16(a), Name: name,
+		Sim: &w.sim, Pool: p, Server: backend, Options: &w.scenario.Server, Sink: sink, Seed: seed, Index: int16(a), Name: name,
 		Done: sim.Reply{To: w.id, Kind: drained, A: a},
 	}, *s.Workload)
 	w.members = append(w.members, member{name: name, pool: p, driver: d})
@@ -131,10 +140,13 @@ func (w *world) over() {
 	}
 }
 
-// verify panics if an invariant of a pool does not hold.
+// verify panics if an invariant of a pool, or of the pooler, does not hold.
 func (w *world) verify() {
 	for i := range w.members {
 		w.members[i].pool.Verify()
+	}
+	if w.pooler != nil {
+		w.pooler.Verify()
 	}
 }
 
