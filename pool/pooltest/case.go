@@ -1,5 +1,6 @@
 // Package pooltest drives pool models in tests, any model in the same way: golden cases, which were recorded from the real pools
-// (Run, in the files of testdata/cases), and random histories under shuffled ties (History). It is for tests only.
+// (Run, in the files of testdata/cases), conversations (Talk, in a model's own testdata/talk), and random histories under
+// shuffled ties (History). It is for tests only.
 //
 // A golden case is one JSON file: a scripted run of one pool against one server with fixed latencies, and what the real pool
 // did. Its times are milliseconds, converted to nanoseconds once, by rounding; its keys are decoded strictly, and a key that
