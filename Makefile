@@ -1,6 +1,6 @@
 # What the project's developers run. Everything needs Go and nothing else; the first run fetches the modules.
 
-.PHONY: test demo bench lint race fuzz golden ci
+.PHONY: test demo bench validate lint race fuzz golden ci
 
 test: ## all tests
 	go vet ./...
@@ -11,6 +11,9 @@ demo: ## the sizing curve of the first built-in scenario, with plots in out/
 
 bench: ## poolwise against the bare loops, in alternation: ratios and allocations
 	go test ./scenarios/run -run '^$$' -bench '^BenchmarkSpeed$$' -benchtime 1x -timeout 30m
+
+validate: ## simulated against exact, for queues that are known exactly
+	@go test ./scenarios/run -run '^TestValidation$$' -v | grep -v -e '^===' -e '^---' -e '^PASS'
 
 lint: ## formatting, vet and staticcheck
 	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

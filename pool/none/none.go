@@ -3,7 +3,8 @@
 //
 //	Opening -> InUse -> Closing
 //
-// An acquire ends in OK, Cancelled, NoneAvailable (Try) or the outcome of the connect; it has no limit but the connect's own.
+// An acquire, a try like any other, ends in OK, Cancelled, PoolIsClosed or the outcome of the connect; it has no limit but the
+// connect's own.
 package none
 
 import (
@@ -62,8 +63,6 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 	switch {
 	case p.closed:
 		p.acquires.Fail(t, record.PoolIsClosed)
-	case r.Try:
-		p.acquires.Fail(t, record.NoneAvailable)
 	default:
 		q := p.acquires.Get(t)
 		q.Conn = p.table.Add(record.Opening)

@@ -14,6 +14,8 @@
 // task and no retry. A drop pushes the connection and then gives the permit to the longest waiter; PermitFirst reverses
 // that, which lets a waiter find the list empty and open one connection too many.
 //
+// A try is a get that does not wait for a permit; with one it connects like any other.
+//
 // Times are sim.Time, waits time.Duration. Acquires end in OK, AcquireTimeout, Cancelled, NoneAvailable (Try), PoolIsClosed or
 // the outcome of the connect.
 package semaphore
@@ -151,11 +153,6 @@ func (p *Pool) take(t pool.Ticket) {
 		}
 		p.table.Lend(c, record.Idle, q.Number)
 		p.acquires.Grant(t, c)
-		return
-	}
-	if q.Try {
-		p.release()
-		p.acquires.Fail(t, record.NoneAvailable)
 		return
 	}
 	q.Conn = p.table.Add(record.Opening)
