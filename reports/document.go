@@ -357,7 +357,7 @@ func notes(r *record.Result) []string {
 			tooFew = tooFew || s.N > 0 && !(s.P50.Known && s.P95.Known && s.P99.Known)
 		}
 	}
-	var all []string
+	all := precision(r)
 	if failures {
 		all = append(all, "(of … ok): latency and wait are of what succeeded only; compare them with care where requests fail.")
 	}

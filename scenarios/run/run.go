@@ -10,18 +10,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	"poolwise/scenarios"
 	"poolwise/sim"
 	"poolwise/sim/record"
 )
 
-// Options say how to run, none of which changes a figure.
+// Options say how to run. But for those about precision, none changes a figure.
 type Options struct {
+	// Precision, if it is above 0, is how exact the figures have to be: half the width of the interval at 95 %, as a share of the
+	// figure. Then every cell runs until the figures named in its checks (throughput and p(99) without checks) are as exact as
+	// that, from MinReplications to MaxReplications times; the replications of the scenario do not count. See Precise.
+	Precision                        float64
+	MinReplications, MaxReplications int // with Precision; 0: DefaultMinReplications and DefaultMaxReplications
 	// Workers is how many replications run at the same time; 0 means one for each processor.
 	Workers int
 	// CheckInvariants checks the invariants of every pool after every event; much slower.
@@ -50,19 +52,18 @@ func (e *Interrupted) Unwrap() error { return e.Err }
 // Run runs every cell with its replications and judges the checks. base is the scenario without its sweep; cells are valid, as
 // scenarios.Load returns them.
 func Run(ctx context.Context, base *scenarios.Scenario, cells []scenarios.Cell, opt Options) (*record.Result, error) {
-	runs, err := runAll(ctx, cells, opt)
+	merged, err := replicateAll(ctx, cells, opt)
 	if err != nil {
 		return nil, err
 	}
 	res := &record.Result{
 		Schema: record.Schema,
 		Scenario: record.Scenario{
-			Name: base.Name, About: base.About, Hash: base.Hash(), Seed: base.Seed, Estimate: base.Estimate.String(),
+			Name: base.Name, About: base.About, Hash: opt.hash(base), Seed: base.Seed, Estimate: base.Estimate.String(),
 		},
-		Cells: make([]record.Cell, len(cells)),
+		Cells: merged,
 	}
 	for i, c := range cells {
-		res.Cells[i] = record.Merge(c.Settings, c.Scenario.PoolNames(), runs[i])
 		var checked []record.Figure
 		for _, want := range c.Scenario.Checks {
 			checked = append(checked, mustParse(want.Expr).Figure)
@@ -71,6 +72,26 @@ func Run(ctx context.Context, base *scenarios.Scenario, cells []scenarios.Cell, 
 	}
 	judge(res, cells)
 	return res, nil
+}
+
+// replicateAll runs the replications of every cell and merges them.
+func replicateAll(ctx context.Context, cells []scenarios.Cell, opt Options) ([]record.Cell, error) {
+	c := newCrew(cells, opt)
+	if opt.Precision > 0 {
+		return c.precise(ctx)
+	}
+	n := make([]int, len(cells))
+	for i := range cells {
+		n[i] = cells[i].Scenario.Replications
+	}
+	if err := c.upTo(ctx, n); err != nil {
+		return nil, err
+	}
+	merged := make([]record.Cell, len(cells))
+	for i := range cells {
+		merged[i] = c.merge(i)
+	}
+	return merged, nil
 }
 
 func mustParse(check string) record.Expr {
@@ -96,77 +117,6 @@ func judge(res *record.Result, cells []scenarios.Cell) {
 		}
 	}
 	res.Verdict = record.Verdict(res.Checks)
-}
-
-// job is one replication of one cell.
-type job struct{ cell, replication int }
-
-// maxReplications is the most that are run, of all cells together: what each measured is kept.
-const maxReplications = 1_000_000
-
-// runAll runs all replications of all cells and returns what they measured, by cell and replication.
-func runAll(ctx context.Context, cells []scenarios.Cell, opt Options) ([][]*record.Run, error) {
-	total := 0
-	for _, c := range cells {
-		if total += c.Scenario.Replications; total > maxReplications {
-			return nil, fmt.Errorf("more than %d replications in all; want fewer cells or replications", maxReplications)
-		}
-	}
-	var jobs []job
-	runs := make([][]*record.Run, len(cells))
-	for i, c := range cells {
-		runs[i] = make([]*record.Run, c.Scenario.Replications)
-		for j := range c.Scenario.Replications {
-			jobs = append(jobs, job{i, j})
-		}
-	}
-	errs := make([]error, len(jobs))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		next, done atomic.Int64
-		progress   sync.Mutex
-		group      sync.WaitGroup
-	)
-	workers := opt.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	for range min(workers, len(jobs)) {
-		group.Go(func() {
-			for {
-				n := int(next.Add(1)) - 1
-				if n >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				j := jobs[n]
-				r, err := replicate(ctx, cells[j.cell], j, opt)
-				if err != nil {
-					errs[n] = err
-					cancel()
-					return
-				}
-				runs[j.cell][j.replication] = r
-				progress.Lock()
-				d := int(done.Add(1))
-				if opt.Progress != nil {
-					opt.Progress(d, len(jobs))
-				}
-				progress.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	// The first error in order of the jobs, but a real one before the interruptions that it caused.
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-			return nil, err
-		}
-	}
-	if d := int(done.Load()); d < len(jobs) {
-		return nil, &Interrupted{Done: d, Total: len(jobs), Err: context.Cause(ctx)}
-	}
-	return runs, nil
 }
 
 // replicate runs one replication: twice if the run itself has to show how long its warm-up is.

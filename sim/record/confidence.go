@@ -98,8 +98,18 @@ func PairedAt(a, b []float64, alpha float64) (base float64, difference Float) {
 		return 0, Float{}
 	}
 	base, _ = moments(of)
-	mean, half := studentTAt(d, alpha)
-	return base, Float{Value: mean, Lo: mean - half, Hi: mean + half, Known: true, Interval: true}
+	return base, MeanAt(d, alpha)
+}
+
+// MeanAt estimates the mean of a sample with an interval that misses with the chance alpha; what was not measured is left out, and
+// without two values nothing is known.
+func MeanAt(sample []float64, alpha float64) Float {
+	v := finite(sample)
+	if len(v) < 2 {
+		return Float{}
+	}
+	mean, half := studentTAt(v, alpha)
+	return Float{Value: mean, Lo: mean - half, Hi: mean + half, Known: true, Interval: true}
 }
 
 // studentTAt returns the mean of two values or more and half the width of its interval.

@@ -36,6 +36,7 @@ type Scenario struct {
 type Cell struct {
 	Settings     Settings    `json:"settings"`
 	Replications int         `json:"replications"`
+	Stopped      *Stopped    `json:"stopped,omitempty"` // of a run for a precision
 	Requests     Requests    `json:"requests"`
 	Latency      Summary     `json:"latency"`      // of successful requests, from the intended arrival
 	Wait         Summary     `json:"wait"`         // from acquire to grant, successful acquires
@@ -59,6 +60,21 @@ type Cell struct {
 
 	Curves Curves `json:"-"` // what charts draw
 }
+
+// Stopped says what ended the replications of a cell that was run for a precision, and how exact its figures are by then: half
+// the width of Student's interval at 95 % of their values in the replications, as a share of the mean of these.
+type Stopped struct {
+	By        string  `json:"by"`        // precision or maximum
+	Wanted    float64 `json:"wanted"`    // precision
+	Figure    string  `json:"figure"`    // the least exact of those that had to be
+	Precision Float   `json:"precision"` // of that figure; null if it was not measured
+}
+
+// What ends the replications of a cell.
+const (
+	ByPrecision = "precision" // all figures are exact enough
+	ByMaximum   = "maximum"   // there were as many replications as were allowed
+)
 
 // PoolCell is the part of a cell that belongs to one pool.
 type PoolCell struct {
