@@ -100,6 +100,9 @@ func allMetrics() []*metric {
 	figure("failed_rate", unitRatio, false, func(c *Cell) Float { return c.FailedRate })
 	figure("throughput", unitRate, false, func(c *Cell) Float { return c.Throughput })
 	figure("makespan", unitDuration, true, func(c *Cell) Float { return c.Makespan.float() })
+	figure("stopped_after", unitDuration, true, func(c *Cell) Float { return c.longest("stop") })
+	figure("closed_after", unitDuration, true, func(c *Cell) Float { return c.longest("close", "shut_down") })
+	figure("moved_after", unitDuration, true, func(c *Cell) Float { return c.longest("connect_to") })
 	figure("leaked", unitCount, true, func(c *Cell) Float { return c.Leaked })
 	figure("core_utilisation", unitRatio, true, func(c *Cell) Float { return c.Server.CoreUtilisation })
 

@@ -44,6 +44,10 @@ const (
 	PoolClosed   // the pool was marked closed
 	PoolNote     // something worth counting in the report; Outcome says what
 	HookBegan    // a hook of the user runs on the connection; Move.From is the state that it is in meanwhile
+	// The program that a pool belongs to.
+	Paused   // it stands still; Took is for how long
+	Exited   // it has ended, and all that the pool had with it
+	Rerouted // later connects go elsewhere
 	// The server.
 	ConnectBegan  // an attempt to connect
 	ConnectEnded  // Outcome; Took; with OK the session is open from now on
@@ -69,6 +73,7 @@ const (
 var factNames = [numFactKinds]string{
 	"request", "request_end", "request_retry",
 	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
+	"pause", "exit", "reroute",
 	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
 	"pooler_connect_end", "pooler_leave", "pooler_wait", "pooler_wait_end", "pooler_move",
 }

@@ -45,10 +45,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	})
 	c.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Levels })
 	for i, r := range runs {
-		c.Server.Opened += r.Server.Opened
-		c.Server.Closed += r.Server.Closed
-		c.Server.Refused += r.Server.Refused
-		c.Server.PeakOpen = max(c.Server.PeakOpen, r.Server.PeakOpen)
+		c.Server.add(&r.Server)
 		if i == 0 {
 			c.Curves.Levels = r.Series
 		}
@@ -58,6 +55,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 		return u.Value, u.Known
 	})
 	c.Pooler = mergePooler(runs)
+	c.Servers, c.Actions = mergeServers(runs), mergeActions(runs)
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	if len(pools) > 1 {
 		for j, name := range pools {

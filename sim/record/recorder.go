@@ -69,7 +69,7 @@ func (r *Recorder) sum() *part {
 // Wants reports whether facts of a kind change what is measured.
 func (r *Recorder) Wants(k FactKind) bool {
 	switch k {
-	case AcquireBegan, ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, HookBegan:
+	case AcquireBegan, ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, HookBegan, Paused, Rerouted:
 		return false
 	}
 	return true
@@ -110,6 +110,10 @@ func (r *Recorder) Note(f Fact) {
 		r.parts[f.Pool].leaked++
 	case SlowAcquire:
 		r.parts[f.Pool].slow++
+	case Exited:
+		for i := range numLevels {
+			r.add(f.Pool, i, f.At, -r.parts[f.Pool].level[i].value)
+		}
 	case PoolNote:
 		r.parts[f.Pool].notes[f.Outcome]++
 	case ConnectEnded:
@@ -247,7 +251,9 @@ type Run struct {
 	Levels    Levels // of all pools together
 	Connect   Histogram
 	Server    ServerStats
-	Pooler    *PoolerRun // nil without a pooler
+	Pooler    *PoolerRun  // nil without a pooler
+	Servers   []ServerRun // if there are several
+	Actions   []ActionRun
 	Series    Series
 	Warnings  []string
 }

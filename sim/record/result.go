@@ -34,26 +34,28 @@ type Scenario struct {
 
 // Cell is the result of one setting, over all its replications.
 type Cell struct {
-	Settings     Settings    `json:"settings"`
-	Replications int         `json:"replications"`
-	Stopped      *Stopped    `json:"stopped,omitempty"` // of a run for a precision
-	Requests     Requests    `json:"requests"`
-	Latency      Summary     `json:"latency"`      // of successful requests, from the intended arrival
-	Wait         Summary     `json:"wait"`         // from acquire to grant, successful acquires
-	Connect      Summary     `json:"connect"`      // of successful connects
-	Hold         Summary     `json:"hold"`         // from grant to return
-	FailedAfter  Summary     `json:"failed_after"` // latency of failed requests: never mixed with the others
-	Throughput   Float       `json:"throughput"`   // successful requests per second
-	FailedRate   Float       `json:"failed_rate"`  // failed / all requests
-	Makespan     Duration    `json:"makespan"`     // from the start to the end of the last request
-	Levels       Levels      `json:"levels"`
-	Server       ServerStats `json:"server"`
-	Leaked       Float       `json:"leaked"` // slots lost for ever, per replication
-	SlowAcquires int64       `json:"slow_acquires,omitempty"`
-	PoolNotes    Counts      `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
-	Warnings     []string    `json:"warnings"`
-	Pools        []PoolCell  `json:"pools,omitempty"` // with several pools: each of them
-	Pooler       *PoolerCell `json:"pooler,omitempty"`
+	Settings     Settings     `json:"settings"`
+	Replications int          `json:"replications"`
+	Stopped      *Stopped     `json:"stopped,omitempty"` // of a run for a precision
+	Requests     Requests     `json:"requests"`
+	Latency      Summary      `json:"latency"`      // of successful requests, from the intended arrival
+	Wait         Summary      `json:"wait"`         // from acquire to grant, successful acquires
+	Connect      Summary      `json:"connect"`      // of successful connects
+	Hold         Summary      `json:"hold"`         // from grant to return
+	FailedAfter  Summary      `json:"failed_after"` // latency of failed requests: never mixed with the others
+	Throughput   Float        `json:"throughput"`   // successful requests per second
+	FailedRate   Float        `json:"failed_rate"`  // failed / all requests
+	Makespan     Duration     `json:"makespan"`     // from the start to the end of the last request
+	Levels       Levels       `json:"levels"`
+	Server       ServerStats  `json:"server"`
+	Leaked       Float        `json:"leaked"` // slots lost for ever, per replication
+	SlowAcquires int64        `json:"slow_acquires,omitempty"`
+	PoolNotes    Counts       `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
+	Warnings     []string     `json:"warnings"`
+	Pools        []PoolCell   `json:"pools,omitempty"` // with several pools: each of them
+	Pooler       *PoolerCell  `json:"pooler,omitempty"`
+	Servers      []ServerCell `json:"servers,omitempty"` // with several servers: each of them
+	Actions      []ActionCell `json:"actions,omitempty"` // what the actions of the scenario did
 
 	Samples Samples `json:"samples,omitempty"` // with replications: what comparisons need
 	Each    []Cell  `json:"-"`                 // with replications: each of them, without intervals and curves

@@ -123,7 +123,7 @@ func (k FactKind) ends() bool {
 // lasts reports whether facts of the kind have a Took.
 func (k FactKind) lasts() bool {
 	switch k {
-	case RequestEnded, AcquireEnded, Returned, SlowAcquire, ConnectEnded, ConnectGaveUp, QueryEnded, PoolerConnected, PoolerWaitEnded:
+	case RequestEnded, AcquireEnded, Returned, SlowAcquire, Paused, ConnectEnded, ConnectGaveUp, QueryEnded, PoolerConnected, PoolerWaitEnded:
 		return true
 	}
 	return false
