@@ -53,8 +53,13 @@ var stateNames = [...]string{"vacant", "running", "acquiring", "querying", "call
 
 func (s state) String() string { return stateNames[s] }
 
-// dead are the outcomes of a query after which its session is of no use.
-var dead = [record.NumOutcomes]bool{record.AdminShutdown: true, record.ConnectionReset: true, record.ConnectionTimeout: true}
+// dead are the outcomes of a query after which its session is of no use. Those of a connect are among them: a pooler that cannot have
+// a server connection for a query says so, and closes the client's.
+var dead = [record.NumOutcomes]bool{
+	record.AdminShutdown: true, record.ConnectionReset: true, record.ConnectionTimeout: true,
+	record.QueueTimeout: true, record.ConnectRefused: true, record.TooManyConnections: true, record.MySQLTooMany: true,
+	record.CannotConnectNow: true, record.AuthFailed: true,
+}
 
 // begin makes a request that was meant to arrive at a given time.
 func (d *Driver) begin(number int64, at sim.Time, start int32) {
