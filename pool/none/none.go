@@ -28,7 +28,8 @@ var States = []string{
 	"none -> opening: acquire",
 	"opening -> in_use: the connect succeeded",
 	"opening -> none: the connect failed; the caller gets its error",
-	"in_use -> closing: any end of the loan",
+	"in_use -> closing: any end of the loan but detach and leak",
+	"in_use -> none: it was detached",
 	"closing -> none: closed",
 }
 

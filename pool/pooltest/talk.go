@@ -104,9 +104,10 @@ type talk struct {
 	queries int64
 }
 
-// talkCall is an acquire, by the number of its request.
+// talkCall is an acquire.
 type talkCall struct {
 	name   string
+	number int32 // of its request, its place in calls
 	ticket pool.Ticket
 	loan   pool.Conn
 }
@@ -263,20 +264,27 @@ func (c *talk) command(line string) {
 		}
 		return w[i]
 	}
-	last := func() int32 { // the last call of the name
+	last := func() *talkCall { // of the name
 		for i := len(c.calls) - 1; i >= 0; i-- {
 			if c.calls[i].name == word(1) {
-				return int32(i)
+				return &c.calls[i]
 			}
 		}
 		c.d.Fatalf(c.t, "%q: nobody has that name", line)
-		return 0
+		return nil
+	}
+	lent := func() *talkCall { // that has or had a connection
+		q := last()
+		if q.loan == pool.NoConn {
+			c.d.Fatalf(c.t, "%q at %v: %s has nothing", line, c.sim.Now(), q.name)
+		}
+		return q
 	}
 	switch word(0) {
 	case "acquire", "try":
-		n := len(c.calls)
-		c.calls = append(c.calls, talkCall{name: word(1), loan: pool.NoConn})
-		r := pool.Request{Reply: sim.Reply{To: c.id, Kind: talkGot, A: int32(n)}, Number: int64(n), Try: w[0] == "try"}
+		n := int32(len(c.calls))
+		c.calls = append(c.calls, talkCall{name: word(1), number: n, loan: pool.NoConn})
+		r := pool.Request{Reply: sim.Reply{To: c.id, Kind: talkGot, A: n}, Number: int64(n), Try: w[0] == "try"}
 		if len(w) > 2 {
 			timeout, ok := strings.CutPrefix(w[2], "timeout=")
 			if !ok || r.Try || len(w) > 3 {
@@ -294,15 +302,15 @@ func (c *talk) command(line string) {
 				c.d.Fatalf(c.t, "%q: no loan ends so", line)
 			}
 		}
-		i := last()
-		c.pool.Return(c.calls[i].loan, how, sim.Reply{To: c.id, Kind: talkReturned, A: i})
+		q := lent()
+		c.pool.Return(q.loan, how, sim.Reply{To: c.id, Kind: talkReturned, A: q.number})
 	case "cancel":
-		c.pool.Cancel(c.calls[last()].ticket)
+		c.pool.Cancel(last().ticket)
 	case "query":
-		i := last()
-		q := c.srv.Compile(&server.QuerySpec{Service: dist.Fixed(c.time(word(2)))})
+		q := lent()
+		spec := server.QuerySpec{Service: dist.Fixed(c.time(word(2)))}
 		c.queries++
-		c.srv.Query(c.pool.Session(c.calls[i].loan), q, c.queries, sim.Reply{To: c.id, Kind: talkQueried, A: i})
+		c.srv.Query(c.pool.Session(q.loan), c.srv.Compile(&spec), c.queries, sim.Reply{To: c.id, Kind: talkQueried, A: q.number})
 	case "kill":
 		n, err := strconv.Atoi(word(1))
 		c.must(err)
@@ -314,7 +322,7 @@ func (c *talk) command(line string) {
 		if !ok {
 			c.d.Fatalf(c.t, "unknown command %q", line)
 		}
-		if text := f(c.pool, c.calls[last()].loan, w[2:]); text != "" {
+		if text := f(c.pool, lent().loan, w[2:]); text != "" {
 			c.say("%s", text)
 		}
 	}

@@ -71,6 +71,9 @@ var States = []string{
 	"checking -> none: it is not; the next is popped",
 	"idle -> none: it is too old, or its last use found it broken",
 	"in_use -> idle: the guard is dropped",
+	"in_use -> returning: it is, with permit_first: the permit is free already",
+	"returning -> idle: the connection is in the list",
+	"in_use -> none: it was detached",
 	"in_use -> closing: discard",
 	"closing -> none: closed",
 }

@@ -1,0 +1,9 @@
+package none_test
+
+import (
+	"testing"
+
+	"poolwise/pool/pooltest"
+)
+
+func TestTalk(t *testing.T) { pooltest.Talk(t, "none", pooltest.Hooks{}) }
