@@ -32,7 +32,7 @@ func newDocument(r *record.Result) *document {
 	if name := digest.Printable(r.Scenario.Name); name != "" {
 		d.headline[0] = name + ": " + d.headline[0]
 	}
-	for _, t := range []*table{cellTable(r), poolTable(r), failureTable(r), checkTable(r)} {
+	for _, t := range []*table{cellTable(r), poolTable(r), poolerTable(r), failureTable(r), checkTable(r)} {
 		if len(t.rows) > 0 {
 			d.tables = append(d.tables, t)
 		}
