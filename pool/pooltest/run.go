@@ -313,8 +313,8 @@ func (w *World) arrive(i int) {
 	}
 }
 
-// taskCancel is what a pool can do that runs in its callers' tasks: a caller whose cancel timer fires looks at the acquire first, in a
-// poll of its own or in the one under way.
+// taskCancel is what a pool can do that runs in its callers' tasks: a caller whose cancel timer fires looks at the acquire
+// first, in a poll of its own or in the one under way.
 type taskCancel interface {
 	PollThenCancel(pool.Ticket)
 	CancelAfterPoll(pool.Ticket)

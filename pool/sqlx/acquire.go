@@ -36,9 +36,9 @@ func (p *Pool) acquire(t *task, within time.Duration) {
 	p.acquirePermit(t)
 }
 
-// armLimit arms the timer of the whole acquire, which the real timeout does after the first poll of what it is around. Timers of
-// one delay are cheap, so between two ticks of the runtime's timers the time before rounding is armed, and the rest when that has
-// come.
+// armLimit arms the timer of the whole acquire, which the real timeout does after the first poll of what it is around. Timers
+// of one delay are cheap: so what is armed between two ticks of the runtime's timers is the time before rounding, and the rest
+// when that has come.
 func (p *Pool) armLimit(t *task) {
 	t.toArm = false
 	if t.expires == sim.Forever {

@@ -41,13 +41,16 @@
 // runtime's run queue; timers that fire together are served in the order in which they were armed; in one poll a future is
 // looked at before the timeout around it; who yields runs after all that is ready and all that this makes ready.
 //
-//	acquire      waiting ---> pinging ---> inHook ---> lent
-//	             permit |        | dead       | false, error
-//	                    |        v            v
-//	                    |      ending ------------> connecting ---> inAfterConnect ---> lent
-//	                    +-- nothing idle ---------^  ^  | refused,     | error
-//	                    yielding: neither            |  v transient    v
-//	                                             backingOff <----- endingFresh
+//	acquire      waiting --- idle ---> pinging ---> inHook ---> lent
+//	                |                     | dead       | false, error
+//	                |                     +-> ending <-+
+//	                |                            | closed
+//	                |                            v
+//	                +--- nothing idle ------> connecting ---> inAfterConnect ---> lent
+//	                |                          ^  | refused,     | error
+//	                |                          |  v transient    v
+//	                +--- no room ---> yielding backingOff <--- endingFresh
+//
 //	return       spawned ---> inHook ---> pinging ---> idle
 //	                 |           |           | dead
 //	                 +-----------+-----------+--> ending ---> refill
@@ -67,8 +70,10 @@
 // # What is different
 //
 // Two things are beside the real pool: Options.TimerLateness, because on an exact clock a scan that comes exactly at an
-// idle_timeout would keep the connection for ever, and a timeout of a single acquire (pool.Request), which stands for one that the
-// caller puts around the future. Not modelled: a runtime with several threads, its cooperative budget, transactions.
+// idle_timeout would keep the connection for ever, and a timeout of a single acquire (pool.Request), which stands for one that
+// the caller puts around the future. One thing is simpler: the runtime polls the program's own future ahead of all tasks, which
+// would show if an eager start and the maintenance task had timers at one instant; here their order is that of all others. Not
+// modelled: a runtime with several threads, its cooperative budget, transactions.
 //
 // Times are sim.Time and time.Duration, in nanoseconds; the timers fire on whole milliseconds, rounded up. How an acquire ends is
 // a record.Outcome; a panic is a bug of this package.
