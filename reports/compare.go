@@ -230,8 +230,13 @@ func (f compared) compare(before, after *record.Cell, sameSeeds bool) Row {
 		d := x.Difference
 		r.Relative = record.Float{Value: d.Value / b, Lo: d.Lo / b, Hi: d.Hi / b, Known: true, Interval: d.Interval}
 	}
-	if r.tested() {
+	switch {
+	case r.tested():
 		r.P = record.ExactFloat(x.P)
+	case f.Sample(before) == nil || f.Sample(after) == nil:
+		r.Why = notSaved
+	default:
+		r.Why = tooFew
 	}
 	return r
 }
@@ -273,6 +278,8 @@ func (c *Comparison) judge() {
 		r.Verdict = r.judge(c.Indifference)
 		if r.Verdict == Inconclusive {
 			r.Why = r.why(p)
+		} else {
+			r.Why = ""
 		}
 		n[r.Verdict]++
 	})
@@ -291,15 +298,21 @@ func (c *Comparison) judge() {
 	}
 }
 
-// survivors marks the durations that are better where more requests fail: they are of those that got through.
+// survivors marks the durations that differ where more or fewer requests fail: they are of those that got through.
 func (c *Comparison) survivors() {
 	for _, p := range c.Pairs {
-		if !slices.ContainsFunc(p.Figures, func(r Row) bool { return r.Figure == "failed_rate" && r.Verdict == Worse }) {
+		i := slices.IndexFunc(p.Figures, func(r Row) bool { return r.Figure == "failed_rate" })
+		if i < 0 {
 			continue
 		}
+		fails := p.Figures[i].Verdict
 		for i := range p.Figures {
-			if r := &p.Figures[i]; r.Verdict == Better && r.Unit == "ns" {
+			switch r := &p.Figures[i]; {
+			case r.Unit != "ns":
+			case fails == Worse && r.Verdict == Better:
 				r.Why = "but more requests fail"
+			case fails == Better && r.Verdict == Worse:
+				r.Why = "but fewer requests fail"
 			}
 		}
 	}
@@ -341,17 +354,24 @@ func (r *Row) why(p *Pair) string {
 	case one(n.After):
 		return "one replication after"
 	}
-	return "no samples of it"
+	return r.Why
 }
+
+// Why a figure that has been measured cannot be judged, although there are replications.
+const (
+	tooFew   = "few samples"
+	notSaved = "not saved"
+)
 
 // explain adds the notes on what was compared.
 func (c *Comparison) explain(sameSeeds bool, unmeasured []string, cells [][2]*record.Cell) {
 	note := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
-	one, unequal, noSamples, fails := false, false, false, false
+	one, unequal, few, unsaved, fails := false, false, false, false, false
 	c.rows(func(p *Pair, r *Row) {
 		one = one || strings.HasPrefix(r.Why, "one replication")
+		few = few || r.Why == tooFew
+		unsaved = unsaved || r.Why == notSaved
 		unequal = unequal || r.Method == record.Welch && p.Replications.Before != p.Replications.After
-		noSamples = noSamples || r.Why == "no samples of it"
 	})
 	for _, p := range cells {
 		fails = fails || p[0].Requests.Failed > 0 || p[1].Requests.Failed > 0
@@ -362,8 +382,11 @@ func (c *Comparison) explain(sameSeeds bool, unmeasured []string, cells [][2]*re
 	if unequal && sameSeeds {
 		note("The numbers of replications differ, so they were not compared pair by pair: with equal ones the intervals are narrower.")
 	}
-	if noSamples {
-		note("No samples: the figure was measured over all replications, but not in each of them, or it was not saved with the result.")
+	if few {
+		note("Few samples: enough of all replications together, but not in each of them.")
+	}
+	if unsaved {
+		note("Not saved: the result has no values for each replication, as no check of it asks for the figure.")
 	}
 	if unmeasured != nil {
 		where := ""
@@ -472,3 +495,12 @@ func (c *Comparison) count() (n map[Verdict]int64, total int64) {
 	})
 	return n, total
 }
+
+// Count returns how many figures have a verdict.
+func (c *Comparison) Count(v Verdict) int {
+	n, _ := c.count()
+	return int(n[v])
+}
+
+// Headline says in plain words what matters: the verdict, what was not compared, and the checks.
+func (c *Comparison) Headline() []string { return c.headline() }

@@ -11,8 +11,24 @@ import (
 	"poolwise/sim/record"
 )
 
-// CompareJSON writes a comparison in its schema (ComparisonSchema), indented, with a newline at the end. Its fields are those of
-// Comparison; durations are in whole nanoseconds, shares from 0 to 1, and numbers have nine digits.
+// CompareJSON writes a comparison in its schema (ComparisonSchema), indented, with a newline at the end:
+//
+//	{schema, verdict,                                    verdict: better, worse, mixed, no difference or inconclusive
+//	 before, after: {name, hash, seed, estimate},        the scenarios
+//	 indifference, tests,                                the zone, as a share of before; how many p were corrected for
+//	 pairs: [{before, after: {"pool.max": 8},            the settings of the two cells
+//	          replications: {before, after},
+//	          figures: [{figure, unit, better,           as in a check; ns, ratio, count or per_second; more or less
+//	                     before, after,                  means of the replications that were compared
+//	                     difference, relative,           after less before, and as a share of before: {value, lo, hi}
+//	                     method, replications,           paired, welch, none or unmeasured; how many were compared
+//	                     p, p_corrected,
+//	                     verdict, why}]}],               why: what there is to say about the verdict
+//	 unmatched: {before, after: [{"pool.max": 8}]},      settings that only one of the two has
+//	 checks, checks_verdict,                             as in a result (record.Check)
+//	 notes, warnings}
+//
+// Durations are in whole nanoseconds, shares from 0 to 1; numbers have nine digits, and those that are unknown are null.
 func CompareJSON(w io.Writer, c *Comparison) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -383,7 +383,7 @@ func (c *Comparison) table(rows []place) *table {
 		if r.Why != "" {
 			verdict += ", " + r.Why
 		}
-		if r.Verdict == Better && r.Why != "" {
+		if r.Why != "" {
 			tone = doubtful
 		}
 		t.text("", "verdict", verdict, tone)
@@ -407,7 +407,7 @@ func (c *Comparison) legend() []string {
 	}
 	if c.Tests > 0 {
 		all = append(all, "Better or worse: p is at most 0.05, after Holm's correction for "+digest.Plural(int64(c.Tests), "test", "tests")+
-			". Before and after are means over the replications.")
+			". Before and after are means over the replications; a percentile of all of them together, as run shows it, may differ.")
 	}
 	if len(c.Pairs) > 1 {
 		all = append(all, "=: no difference; ?: inconclusive.")

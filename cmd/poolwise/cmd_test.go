@@ -84,7 +84,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"schema"}, {"list"}, {"check", "sizing-knee"}, {"models", "semaphore"}, {"run", "sizing-knee", "--replications=1"}} {
+	for _, args := range [][]string{{"schema"}, {"list"}, {"check", "sizing-knee"}, {"models", "semaphore"}, {"run", "sizing-knee", "--replications=1"}, {"compare", "lab-walkthrough", "lab-walkthrough"}} {
 		var stderr bytes.Buffer
 		if status := run(args, strings.NewReader(""), full, &stderr); status != 1 {
 			t.Errorf("%v: status %d, want 1", args, status)

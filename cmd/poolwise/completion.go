@@ -47,7 +47,8 @@ scenarios, scenario files, the names of models and the paths of --set and --over
 
 // completeFile completes a FILE: scenario files and folders, and the names of built-in scenarios.
 func completeFile(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 && cmd.Name() != "check" { // which takes several
+	most := map[string]int{"check": len(args) + 1, "compare": 2}[cmd.Name()]
+	if len(args) >= max(most, 1) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	all, directive := completeBuiltin(cmd, nil, begun)
@@ -61,7 +62,7 @@ func completeFile(cmd *cobra.Command, args []string, begun string) ([]string, co
 		case e.IsDir():
 			all = append(all, name+"/")
 			directive |= cobra.ShellCompDirectiveNoSpace
-		case ext == ".yaml" || ext == ".yml":
+		case ext == ".yaml" || ext == ".yml" || ext == ".json" && cmd.Name() == "compare":
 			all = append(all, name)
 		}
 	}

@@ -78,7 +78,9 @@ func (d *destination) columns(stdout io.Writer) int {
 	return 100
 }
 
-func (d *destination) toStdout() bool { return d.file == "" || d.file == "-" }
+func (d *destination) toStdout() bool { return isStdout(d.file) }
+
+func isStdout(file string) bool { return file == "" || file == "-" }
 
 // check reports a mistake in the flags.
 func (d *destination) check() error {

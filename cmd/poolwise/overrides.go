@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,7 +40,7 @@ func (o *overrides) addRest(cmd *cobra.Command) {
 	o.flags = cmd.Flags()
 	o.flags.Uint64Var(&o.seed, "seed", 0, "`N`: seed of all randomness; default that of the scenario, or else 1")
 	o.flags.IntVar(&o.replications, "replications", 0, "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario, or else 1")
-	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; may be repeated")
+	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; 'warn:p(99)<200ms' only warns; may be repeated")
 }
 
 // load reads a scenario with the overrides. Its error has every mistake, those of the further checks included.
@@ -75,22 +76,11 @@ func (o *overrides) load(src source) (*scenarios.Scenario, []scenarios.Cell, err
 }
 
 // addChecks adds the further checks to a scenario and its cells. There is none if it has mistakes itself.
-func (o *overrides) addChecks(base *scenarios.Scenario, cells []scenarios.Cell) (mistakes scenarios.Errors) {
+func (o *overrides) addChecks(base *scenarios.Scenario, cells []scenarios.Cell) scenarios.Errors {
 	if len(o.checks) == 0 {
 		return nil
 	}
-	bad := func(expr, msg string) {
-		mistakes = append(mistakes, &scenarios.Error{From: "--check " + expr, Msg: msg})
-	}
-	var added []scenarios.Check
-	for _, expr := range o.checks {
-		var at *record.CheckError
-		if _, err := record.ParseCheck(expr); errors.As(err, &at) {
-			bad(expr, fmt.Sprintf("column %d: %s", at.Offset+1, at.Msg))
-			continue
-		}
-		added = append(added, scenarios.Check{Expr: expr})
-	}
+	added, mistakes := o.parseChecks()
 	if base == nil {
 		return mistakes
 	}
@@ -99,7 +89,7 @@ func (o *overrides) addChecks(base *scenarios.Scenario, cells []scenarios.Cell) 
 	probe.Validate(func(path, msg string) {
 		var i int
 		if n, _ := fmt.Sscanf(path, "checks[%d]", &i); n == 1 {
-			bad(added[i].Expr, msg)
+			mistakes = append(mistakes, &scenarios.Error{From: "--check " + added[i].Expr, Msg: msg})
 		}
 	})
 	// The base may be one of the cells.
@@ -110,4 +100,22 @@ func (o *overrides) addChecks(base *scenarios.Scenario, cells []scenarios.Cell) 
 		}
 	}
 	return mistakes
+}
+
+// parseChecks reads the further checks: an expression, or a level, a colon and an expression.
+func (o *overrides) parseChecks() (all []scenarios.Check, mistakes scenarios.Errors) {
+	for _, text := range o.checks {
+		k := scenarios.Check{Expr: text}
+		if level, expr, ok := strings.Cut(text, ":"); ok && k.Level.UnmarshalText([]byte(level)) == nil {
+			k.Expr = expr
+		}
+		var at *record.CheckError
+		if _, err := record.ParseCheck(k.Expr); errors.As(err, &at) {
+			column := len(text) - len(k.Expr) + at.Offset + 1
+			mistakes = append(mistakes, &scenarios.Error{From: "--check " + text, Msg: fmt.Sprintf("column %d: %s", column, at.Msg)})
+			continue
+		}
+		all = append(all, k)
+	}
+	return all, mistakes
 }

@@ -87,7 +87,8 @@ same bytes everywhere.`,
 		Example: `  poolwise list                        built-in scenarios
   poolwise run sizing-knee             run one of them
   poolwise init                        write a scenario file of your own, commented
-  poolwise run poolwise.yaml --set pool.max=16`,
+  poolwise run poolwise.yaml --set pool.max=16
+  poolwise compare poolwise.yaml --over pool.max=8,16`,
 		Version:           version(debug.ReadBuildInfo()),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -99,7 +100,7 @@ same bytes everywhere.`,
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "color", "colour"))
 	})
-	root.AddCommand(newRun(), newSweep(), newCheck(), newList(), newShow(), newInit(), newModels(), newSchema(), newCompletion())
+	root.AddCommand(newRun(), newSweep(), newCompare(), newCheck(), newList(), newShow(), newInit(), newModels(), newSchema(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	return root

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"poolwise/reports"
 	"poolwise/scenarios"
@@ -32,7 +33,8 @@ had nothing to measure; 3 warnings, with --fail-on-warn; 4 a check is inconclusi
 it is the lowest of them. After an error or an interruption no file has been written.`,
 		Example: `  poolwise run sizing-knee
   poolwise run burst.yaml --set pool.max=16 --replications 20 --check 'p(99)<200ms'
-  poolwise run burst.yaml --format json -o result.json --plots out`,
+  poolwise run burst.yaml --format json -o result.json --plots out
+  poolwise run burst.yaml --baseline main.json --also github=- --also junit=checks.xml`,
 		Args:              oneFile,
 		ValidArgsFunction: completeFile,
 	}
@@ -41,21 +43,34 @@ it is the lowest of them. After an error or an interruption no file has been wri
 	return cmd
 }
 
+// simulation are the flags of all commands that run scenarios.
+type simulation struct {
+	overrides
+	reporting
+	invariants bool
+	failOnWarn bool
+	workers    int
+	quiet      bool
+}
+
+// addSimulation adds what is not about the scenario and its reports.
+func (o *simulation) addSimulation(f *pflag.FlagSet) {
+	f.BoolVar(&o.invariants, "check-invariants", false, "check the invariants of every pool after every event, which is much slower; default off")
+	f.BoolVar(&o.failOnWarn, "fail-on-warn", false, "exit with 3 if there is a warning, or if a check of level warning has not passed; default off")
+	f.IntVar(&o.workers, "workers", 0, "`N`: replications that run at the same time, which changes no figure; default 0, one on each processor")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress and no messages but errors; default off")
+	o.addLayout(f)
+}
+
 // runOptions are the flags of run and sweep.
 type runOptions struct {
-	overrides
-	destination
-	format      *choice
+	simulation
+	baseline    string
 	plots       string
 	plotFormat  *choice
 	hgrm        string
 	trace       string
 	traceFormat *choice
-	invariants  bool
-	failOnWarn  bool
-	workers     int
-	quiet       bool
-	noColour    bool
 }
 
 // newRunOptions adds the flags to a command; those of sweep have --over.
@@ -68,19 +83,14 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	}
 	o.addSet(cmd)
 	o.addRest(cmd)
-	o.format = choose(cmd, "format", "`FORMAT`: format of the report: text, json (schema "+record.Schema+", times in ns), csv or markdown", "text", "json", "csv", "markdown")
-	o.destination.add(f)
+	f.StringVar(&o.baseline, "baseline", "", "`FILE`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; with none those checks are off, as for the run that makes the first baseline; by default they fail")
+	o.addReports(cmd, record.Schema)
 	f.StringVar(&o.plots, "plots", "", "`DIR`: draw plots into this folder, which is made if need be; default none")
 	o.plotFormat = choose(cmd, "plot-format", "`FORMAT`: format of the plots: svg or png", "svg", "png")
 	f.StringVar(&o.hgrm, "hgrm", "", "`FILE`: write the latencies of served requests as HdrHistogram percentiles, in ms; each of several cells to a file of its own: out.hgrm becomes out-pool.max-8.hgrm; default none")
 	f.StringVar(&o.trace, "trace", "", "`FILE`: write all that happens in the first replication of the first cell, about 100 bytes a fact; default none")
 	o.traceFormat = choose(cmd, "trace-format", "`FORMAT`: format of the trace: text or jsonl (times in ns)", "text", "jsonl")
-	f.BoolVar(&o.invariants, "check-invariants", false, "check the invariants of every pool after every event, which is much slower; default off")
-	f.BoolVar(&o.failOnWarn, "fail-on-warn", false, "exit with 3 if there is a warning, or if a check of level warning has not passed; default off")
-	f.IntVar(&o.workers, "workers", 0, "`N`: replications that run at the same time, which changes no figure; default 0, one on each processor")
-	f.BoolVar(&o.quiet, "quiet", false, "no progress and no messages but errors; default off")
-	f.BoolVar(&o.noColour, "no-colour", false, "no colours in text, as with NO_COLOR in the environment; default off: colours on a terminal")
-	o.addWidth(f)
+	o.addSimulation(f)
 	return o
 }
 
@@ -96,11 +106,11 @@ func oneFile(_ *cobra.Command, args []string) error {
 }
 
 // check reports a mistake in the flags.
-func (o *runOptions) check() error {
+func (o *simulation) check() error {
 	if o.workers < 0 {
 		return usagef("--workers: want at least 1, or 0 for one on each processor, have %d", o.workers)
 	}
-	return o.destination.check()
+	return o.reporting.check()
 }
 
 // run runs a scenario.
@@ -108,17 +118,26 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	var baseline *record.Result
+	if o.baseline != "" && o.baseline != noBaseline {
+		var err error
+		if baseline, err = readSaved(o.baseline); err != nil {
+			return err
+		}
+	}
 	src, err := readSource(file, cmd.InOrStdin())
 	if err != nil {
 		return err
+	}
+	if hasSchema(src.text) {
+		return fmt.Errorf("%s: this is a saved result and no scenario; compare takes it, and --baseline", src.name)
 	}
 	base, cells, err := o.load(src)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills
 
 	var files runFiles
 	defer files.discard()
@@ -126,102 +145,165 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	res, err := o.simulate(ctx, stderr, base, cells, &files)
+	results, err := o.simulate(ctx, stderr, files.traceSink(o), job{base, cells})
 	if err != nil {
 		return err
 	}
-	if err := files.complete(ctx, o, res); err != nil {
+	res := results[0]
+	if err := files.endTrace(o); err != nil {
 		return err
 	}
-	if o.toStdout() {
-		if err := o.report(cmd.OutOrStdout(), res); err != nil {
-			return err
-		}
+	switch {
+	case baseline != nil:
+		res.JudgeAgainst(res.Baseline(baseline))
+	case o.baseline == noBaseline:
+		res.WithoutBaseline()
+	}
+	write := func(w io.Writer, format string) error { return o.report(w, format, res, src.annotated()) }
+	if err := files.complete(ctx, o, res, write); err != nil {
+		return err
+	}
+	if err := o.print(cmd.OutOrStdout(), write); err != nil {
+		return err
+	}
+	if err := o.appendSummary(write); err != nil {
+		return err
 	}
 	if o.plots != "" && !o.quiet {
 		fmt.Fprintf(stderr, "wrote %s to %s\n", count(files.drawn, "plot"), o.plots)
 	}
+	if baseline != nil && !o.quiet {
+		tellBaseline(stderr, res, baseline)
+	}
 	return o.conclude(stderr, res)
 }
 
-// simulate runs the cells.
-func (o *runOptions) simulate(ctx context.Context, stderr io.Writer, base *scenarios.Scenario, cells []scenarios.Cell, files *runFiles) (*record.Result, error) {
-	opt := runner.Options{Workers: o.workers, CheckInvariants: o.invariants}
-	var trace *record.Trace
-	if files.trace != nil {
-		opt.Trace = func(pools []string) record.Sink {
-			trace = record.NewTrace(files.trace, o.traceFormat.value == "jsonl", pools)
-			return trace
-		}
-	}
-	if !o.quiet && isTerminal(stderr) {
-		total := 0
-		for _, c := range cells {
-			total += c.Scenario.Replications
-		}
-		p := newProgress(stderr, total, time.Second)
-		defer p.stop()
-		opt.Progress = p.set
-	}
-	res, err := runner.Run(ctx, base, cells, opt)
-	var stopped *runner.Interrupted
-	if errors.As(err, &stopped) {
-		return nil, fmt.Errorf("%w; nothing was written", stopped)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if trace != nil {
-		if err := trace.Close(); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.trace, reason(err))
-		}
-	}
-	return res, nil
+// noBaseline is the word for a baseline that is not there yet.
+const noBaseline = "none"
+
+// interruptible returns a context that ends when the user interrupts; a second time kills.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
-// report writes the report.
-func (o *runOptions) report(w io.Writer, res *record.Result) error {
-	switch o.format.value {
+// job is a scenario to run, with the cells of its sweep.
+type job struct {
+	base  *scenarios.Scenario
+	cells []scenarios.Cell
+}
+
+// replications returns how many runs there are.
+func (j job) replications() (n int) {
+	for _, c := range j.cells {
+		n += c.Scenario.Replications
+	}
+	return n
+}
+
+// simulate runs scenarios, one after the other.
+func (o *simulation) simulate(ctx context.Context, stderr io.Writer, trace func(pools []string) record.Sink, jobs ...job) ([]*record.Result, error) {
+	total, before := 0, 0
+	for _, j := range jobs {
+		total += j.replications()
+	}
+	opt := runner.Options{Workers: o.workers, CheckInvariants: o.invariants, Trace: trace}
+	if !o.quiet && isTerminal(stderr) {
+		p := newProgress(stderr, total, time.Second)
+		defer p.stop()
+		opt.Progress = func(done, _ int) { p.set(before+done, total) }
+	}
+	var results []*record.Result
+	for _, j := range jobs {
+		res, err := runner.Run(ctx, j.base, j.cells, opt)
+		var stopped *runner.Interrupted
+		if errors.As(err, &stopped) {
+			stopped.Done, stopped.Total = before+stopped.Done, total
+			return nil, fmt.Errorf("%w; nothing was written", stopped)
+		}
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, res)
+		before += j.replications()
+	}
+	return results, nil
+}
+
+// report writes a report of a result.
+func (o *simulation) report(w io.Writer, format string, res *record.Result, file string) error {
+	switch format {
 	case "json":
 		return reports.JSON(w, res)
 	case "csv":
 		return reports.CSV(w, res)
 	case "markdown":
 		return reports.Markdown(w, res)
+	case "junit":
+		return reports.JUnit(w, res, file)
+	case "github":
+		return reports.Annotations(w, res, file)
+	case "summary":
+		return reports.Summary(w, res)
 	}
-	return reports.Text(w, res, reports.Options{Width: o.columns(w), Colour: o.colour(w)})
-}
-
-// colour reports whether text is to be coloured.
-func (o *runOptions) colour(w io.Writer) bool {
-	return !o.noColour && isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return reports.Text(w, res, o.layout(w))
 }
 
 // conclude returns the exit status, and says what a report for machines does not tell those who watch.
-func (o *runOptions) conclude(stderr io.Writer, res *record.Result) error {
-	seen := o.toStdout() && (o.format.value == "text" || o.format.value == "markdown")
-	status := done
-	worse := func(s exitStatus) {
-		if status == done || s < status {
-			status = s
-		}
-	}
-	switch res.Verdict {
-	case record.FailedCheck:
-		worse(checkFailed)
-	case record.Inconclusive:
-		worse(inconclusive)
-	}
-	if o.failOnWarn && warnings(res) {
-		worse(warned)
-	}
-	if !seen && !o.quiet {
+func (o *simulation) conclude(stderr io.Writer, res *record.Result) error {
+	if !o.seen() && !o.quiet {
 		tellChecks(stderr, res)
 	}
-	if status == done {
+	var status exitStatus
+	status.checks(res.Verdict)
+	if o.failOnWarn && warnings(res) {
+		status.add(warned)
+	}
+	return status.error()
+}
+
+// checks adds what the verdict on the checks says.
+func (s *exitStatus) checks(verdict record.Status) {
+	switch verdict {
+	case record.FailedCheck:
+		s.add(checkFailed)
+	case record.Inconclusive:
+		s.add(inconclusive)
+	}
+}
+
+// add adds a reason not to end with 0; of several the lowest counts.
+func (s *exitStatus) add(reason exitStatus) {
+	if *s == done || reason < *s {
+		*s = reason
+	}
+}
+
+// error returns s as an error, nil if all is well.
+func (s exitStatus) error() error {
+	if s == done {
 		return nil
 	}
-	return status
+	return s
+}
+
+// tellBaseline says where a baseline was of no use.
+func tellBaseline(w io.Writer, res, baseline *record.Result) {
+	if !slices.ContainsFunc(res.Checks, func(k record.Check) bool { e, err := record.ParseCheck(k.Expr); return err == nil && e.Against() }) {
+		fmt.Fprintln(w, "no check compares with the baseline, as p(99)<=baseline*1.05 does")
+		return
+	}
+	of := res.Baseline(baseline)
+	var none []string
+	for i, c := range res.Cells {
+		if of(i) == nil {
+			none = append(none, c.Settings.String())
+		}
+	}
+	if none != nil {
+		fmt.Fprintf(w, "the baseline has no cell with %s\n", or(none))
+	}
 }
 
 // warnings reports whether there is anything to warn of.
@@ -231,23 +313,29 @@ func warnings(res *record.Result) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(res.Checks, func(c record.Check) bool {
-		return c.Level == scenarios.WarningLevel.String() && c.Status != record.Passed
-	})
+	return slices.ContainsFunc(res.Checks, warnsOf)
+}
+
+// warnsOf reports whether a check of level warning has not passed.
+func warnsOf(k record.Check) bool {
+	return k.Level == record.LevelWarning && k.Status != record.Passed
 }
 
 // tellChecks says which checks have not passed.
 func tellChecks(w io.Writer, res *record.Result) {
 	type result struct {
-		expr   string
-		status record.Status
+		expr, level string
+		status      record.Status
 	}
 	var order []result
 	cells := map[result][]record.Settings{}
 	for _, c := range res.Checks {
-		r := result{c.Expr, c.Status}
-		if c.Status == record.Passed {
+		r := result{c.Expr, "", c.Status}
+		if c.Status == record.Passed || c.Status == record.Off {
 			continue
+		}
+		if c.Level == record.LevelWarning {
+			r.level = " (warning)"
 		}
 		if cells[r] == nil {
 			order = append(order, r)
@@ -263,6 +351,6 @@ func tellChecks(w io.Writer, res *record.Result) {
 		default:
 			where = fmt.Sprintf(" in %d of %d cells", len(in), len(res.Cells))
 		}
-		fmt.Fprintf(w, "check %s: %s%s\n", strings.ReplaceAll(string(r.status), "_", " "), r.expr, where)
+		fmt.Fprintf(w, "check %s%s: %s%s\n", strings.ReplaceAll(string(r.status), "_", " "), r.level, r.expr, where)
 	}
 }

@@ -19,9 +19,11 @@ import (
 // runFiles are the files that a run writes.
 type runFiles struct {
 	outputs
-	report, trace *output
-	hgrm          []string // a name for each cell
-	drawn         int      // plots
+	reports *reportFiles
+	trace   *output
+	sink    *record.Trace
+	hgrm    []string // a name for each cell
+	drawn   int      // plots
 }
 
 // begin begins the files, or at least makes sure that it can be done, so that nothing runs in vain.
@@ -31,10 +33,8 @@ func (f *runFiles) begin(o *runOptions, cells []scenarios.Cell) (err error) {
 			return err
 		}
 	}
-	if !o.toStdout() {
-		if f.report, err = f.create(o.file); err != nil {
-			return err
-		}
+	if f.reports, err = o.begin(&f.outputs); err != nil {
+		return err
 	}
 	if o.trace != "" {
 		if f.trace, err = f.create(o.trace); err != nil {
@@ -48,12 +48,29 @@ func (f *runFiles) begin(o *runOptions, cells []scenarios.Cell) (err error) {
 	return nil
 }
 
+// traceSink returns what begins the trace, nil if there is to be none.
+func (f *runFiles) traceSink(o *runOptions) func(pools []string) record.Sink {
+	if f.trace == nil {
+		return nil
+	}
+	return func(pools []string) record.Sink {
+		f.sink = record.NewTrace(f.trace, o.traceFormat.value == "jsonl", pools)
+		return f.sink
+	}
+}
+
+// endTrace ends the trace.
+func (f *runFiles) endTrace(o *runOptions) error {
+	if f.sink == nil {
+		return nil
+	}
+	return at(o.trace, f.sink.Close())
+}
+
 // complete writes the files and puts them in their places.
-func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Result) error {
-	if f.report != nil {
-		if err := f.report.write(func(w io.Writer) error { return o.report(w, res) }); err != nil {
-			return err
-		}
+func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Result, report reportWriter) error {
+	if err := f.reports.write(report); err != nil {
+		return err
 	}
 	for i, name := range f.hgrm {
 		if err := f.write(name, func(w io.Writer) error { return reports.HGRM(w, &res.Cells[i]) }); err != nil {

@@ -16,6 +16,7 @@ import (
 // source is the text of a scenario.
 type source struct {
 	name string // for messages
+	path string // of the file; empty if it is none
 	text []byte
 	open func(name string) (fs.File, error) // of the files that it names; nil for a built-in one, which names none
 }
@@ -24,9 +25,12 @@ type source struct {
 const maxText = 16 << 20
 
 // readSource reads what a FILE on the command line stands for: standard input (-), a file, or else a built-in scenario.
-func readSource(arg string, stdin io.Reader) (source, error) {
+func readSource(arg string, stdin io.Reader) (source, error) { return readUpTo(arg, stdin, maxText) }
+
+// readUpTo does so for a text of another length.
+func readUpTo(arg string, stdin io.Reader, limit int64) (source, error) {
 	if arg == "-" {
-		text, err := readText(stdin)
+		text, err := readText(stdin, limit)
 		if err != nil {
 			return source{}, at("stdin", err)
 		}
@@ -43,24 +47,42 @@ func readSource(arg string, stdin io.Reader) (source, error) {
 		return source{}, at(arg, err)
 	}
 	defer file.Close()
-	text, err := readText(file)
+	text, err := readText(file, limit)
 	if err != nil {
 		return source{}, at(arg, err)
 	}
-	return source{name: arg, text: text, open: openIn(filepath.Dir(arg))}, nil
+	return source{name: arg, path: arg, text: text, open: openIn(filepath.Dir(arg))}, nil
 }
 
-func readText(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+// annotated returns the path of the file as the repository has it, for annotations: from the workspace of the CI or else from
+// here, if it lies there.
+func (s source) annotated() string {
+	root, err := filepath.Abs(os.Getenv("GITHUB_WORKSPACE")) // here, if that is empty
+	path, err2 := filepath.Abs(s.path)
+	if s.path == "" || err != nil || err2 != nil {
+		return s.path
+	}
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(s.path)
+}
+
+func readText(r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case errors.Is(err, syscall.EISDIR):
 		return nil, errors.New("this is a folder; want a scenario file")
 	case err != nil:
 		return nil, err
-	case len(text) > maxText:
-		return nil, fmt.Errorf("it has more than %d MiB and cannot be a scenario", maxText>>20)
+	case int64(len(text)) > limit:
+		return nil, tooLong(limit)
 	}
 	return text, nil
+}
+
+func tooLong(limit int64) error {
+	return fmt.Errorf("it has more than %d MiB and cannot be a scenario", limit>>20)
 }
 
 // openIn opens files by names that count from a folder.

@@ -69,6 +69,16 @@ func (r *Result) JudgeAgainst(baseline func(cell int) *Cell) {
 	r.Verdict = Verdict(r.Checks)
 }
 
+// WithoutBaseline turns the checks against a baseline off: there is none yet.
+func (r *Result) WithoutBaseline() {
+	for i, k := range r.Checks {
+		if e, err := ParseCheck(k.Expr); err == nil && e.Against() {
+			r.Checks[i].Status = Off
+		}
+	}
+	r.Verdict = Verdict(r.Checks)
+}
+
 // Baseline returns the cell of a baseline for each cell of r, as JudgeAgainst takes it.
 func (r *Result) Baseline(baseline *Result) func(cell int) *Cell {
 	pairs, _, _ := Match(baseline, r)
