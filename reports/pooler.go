@@ -23,11 +23,18 @@ func poolerTable(r *record.Result) *table {
 		t.duration("wait", "p50", p.Wait.P50, plain)
 		t.duration("wait", "p99", p.Wait.P99, plain)
 		t.duration("wait", "max", p.Wait.Max, plain)
-		t.figure("clients", "refused", digest.Count(p.Refused), bad)
-		t.figure("clients", "timed out", digest.Count(p.Timeouts), bad)
+		t.figure("clients", "refused", digest.Count(p.Refused), badIf(p.Refused))
+		t.figure("clients", "timed out", digest.Count(p.Timeouts), badIf(p.Timeouts))
 		t.end()
 	}
 	t.drop("refused", "0")
 	t.drop("timed out", "0")
 	return t
+}
+
+func badIf(n int64) tone {
+	if n > 0 {
+		return bad
+	}
+	return plain
 }
