@@ -124,20 +124,37 @@ func (b *batch) empty() bool   { return b.next == len(b.ev) }
 func (b *batch) push(e Event)  { b.ev = append(b.ev, e) }
 func (b *batch) front() *Event { return &b.ev[b.next] }
 
-// take removes and returns the first event. It was written a moment ago, field by field, and is read in the same way: one
-// wide load of it all would have to wait until those stores have left the processor's store buffer.
-func (b *batch) take() Event {
-	e := &b.ev[b.next]
-	ev := Event{At: e.At, seq: e.seq, To: e.To, Kind: e.Kind, A: e.A, B: e.B}
-	b.drop()
-	return ev
-}
-
 func (b *batch) drop() {
 	b.next++
 	if b.next == len(b.ev) {
 		b.next, b.ev = 0, b.ev[:0]
 	}
+}
+
+// tail is the queue of continuations. There is nearly always one at a time, which stays out of the slice.
+type tail struct {
+	one  Event
+	any  bool
+	more batch // what came after one
+}
+
+func (q *tail) push(e Event) {
+	if q.any {
+		q.more.push(e)
+		return
+	}
+	q.one, q.any = e, true
+}
+
+// take removes and returns the first event. It was written a moment ago, field by field, and is read in the same way: one
+// wide load of it all would have to wait until those stores have left the processor's store buffer.
+func (q *tail) take() Event {
+	e := Event{At: q.one.At, seq: q.one.seq, To: q.one.To, Kind: q.one.Kind, A: q.one.A, B: q.one.B}
+	if q.any = !q.more.empty(); q.any {
+		q.one = *q.more.front()
+		q.more.drop()
+	}
+	return e
 }
 
 // lane holds the timers of one constant delay. They come due in the order in which they were armed, so a ring is an exact

@@ -38,7 +38,7 @@ type Sim struct {
 
 	heap  heap
 	due   batch // due now, in the order of scheduling
-	rest  batch // continuations of the event in hand
+	rest  tail  // continuations of the event in hand
 	lanes []lane
 	delay []time.Duration // of each lane
 	first int             // the lane whose head is earliest, -1 if all are empty
@@ -283,7 +283,7 @@ func (s *Sim) RunSome(end Time, n int) bool {
 		s.now = ev.At
 		s.fired++
 		s.actors[ev.To].Handle(ev)
-		for !s.rest.empty() {
+		for s.rest.any {
 			s.fired++
 			ev := s.rest.take()
 			s.actors[ev.To].Handle(ev)
