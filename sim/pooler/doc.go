@@ -19,9 +19,15 @@
 // what the server says of a failed login (but not that it cannot be reached) is told at once to all that wait, and who comes
 // after a failure is turned away. The very first clients of a role wait in their connect for the first server connection.
 //
-// A client that is cut off learns it with the answer to its query: QueueTimeout after query_wait_timeout, the outcome of the
-// failed login if there is no server connection to be had, what the server connection ended with if that was lost. Its next use
-// is a ConnectionReset.
+// A connect ends with TooManyConnections when no client slot is free (see LimitError), with OtherError when it is turned away after
+// a failed login, as PgBouncer gives that the code 08P01, with the server's own outcome when that is told, and with QueueTimeout. A
+// client that is cut off learns it with the answer to its query: QueueTimeout after query_wait_timeout, the outcome of the failed
+// login if there is no server connection to be had, what the server connection ended with if that was lost. Its next use is a
+// ConnectionReset.
+//
+// Server connections that the server has ended (57P01) are lent to nobody. The real pooler closes them at once; here they count as
+// idle until one would be lent. One that was lost without a word is found out by a client, or by the check after
+// server_check_delay.
 //
 // A ping goes to the server, on a server connection, as a query does: PgBouncer answers nothing by itself, not even an empty
 // query. Number and facts of a pool are about its sessions at the pooler; the facts of the server (ConnectEnded, SessionEnded,
