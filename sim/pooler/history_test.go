@@ -29,8 +29,6 @@ type user struct {
 	queries int64
 
 	waiting map[int16][]int32 // clients in the queue of a role, by the facts; 0 for one that waits in its connect
-	roles   map[int32]int16   // of clients
-	coming  []int16           // roles of the connects in the order in which they were asked for
 	open    int               // sessions of the server, by the facts
 	links   [record.NumStates]int
 }
