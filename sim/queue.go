@@ -150,11 +150,16 @@ func (q *tail) push(e Event) {
 // wide load of it all would have to wait until those stores have left the processor's store buffer.
 func (q *tail) take() Event {
 	e := Event{At: q.one.At, seq: q.one.seq, To: q.one.To, Kind: q.one.Kind, A: q.one.A, B: q.one.B}
-	if q.any = !q.more.empty(); q.any {
-		q.one = *q.more.front()
-		q.more.drop()
+	q.any = false
+	if !q.more.empty() {
+		q.refill()
 	}
 	return e
+}
+
+func (q *tail) refill() {
+	q.one, q.any = *q.more.front(), true
+	q.more.drop()
 }
 
 // lane holds the timers of one constant delay. They come due in the order in which they were armed, so a ring is an exact
