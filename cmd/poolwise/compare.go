@@ -249,12 +249,16 @@ func (o *compareOptions) prepare(sides []*side) error {
 		}
 	}
 	var mistakes scenarios.Errors
-	for _, s := range sides {
+	for i, s := range sides {
+		flags := o.overrides
+		if i < len(sides)-1 {
+			flags.checks = nil // they are about what comes after
+		}
 		var err error
 		if s.saved != nil {
-			err = o.checkSaved(s.saved)
+			err = flags.checkSaved(s.saved)
 		} else {
-			s.job, err = o.loadSide(s.src, saved)
+			s.job, err = flags.loadSide(s.src, saved)
 		}
 		var some scenarios.Errors
 		switch {
@@ -276,7 +280,7 @@ func (o *compareOptions) prepare(sides []*side) error {
 
 // loadSide reads a scenario with the overrides. One replication would say nothing about luck, so it gets more, unless it was asked
 // for: as many as the saved result has that it is compared with.
-func (o *compareOptions) loadSide(src source, saved *record.Result) (job, error) {
+func (o *overrides) loadSide(src source, saved *record.Result) (job, error) {
 	base, cells, err := o.load(src)
 	if err != nil {
 		return job{}, err
@@ -291,7 +295,7 @@ func (o *compareOptions) loadSide(src source, saved *record.Result) (job, error)
 	if saved != nil {
 		n = saved.Cells[0].Replications
 	}
-	more := o.overrides
+	more := *o
 	more.set = append(slices.Clone(o.set), fmt.Sprintf("replications=%d", n))
 	base, cells, err = more.load(src)
 	return job{base, cells}, err
@@ -301,7 +305,7 @@ func (o *compareOptions) loadSide(src source, saved *record.Result) (job, error)
 const defaultReplications = 10
 
 // checkSaved adds the further checks to a saved result.
-func (o *compareOptions) checkSaved(r *record.Result) error {
+func (o *overrides) checkSaved(r *record.Result) error {
 	added, mistakes := o.parseChecks()
 	for _, k := range added {
 		e, err := record.ParseCheck(k.Expr)
