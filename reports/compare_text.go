@@ -10,6 +10,7 @@ import (
 
 	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // comparisonDocument is what the comparisons for people say, before it is laid out.
@@ -184,7 +185,7 @@ func (c *Comparison) unmatched() []string {
 		if n := len(labels); n > 6 {
 			labels = append(labels[:5], fmt.Sprintf("%d more", n-5))
 		}
-		all = append(all, list(labels)+", only "+side.name)
+		all = append(all, wording.And(labels)+", only "+side.name)
 	}
 	return all
 }
@@ -419,7 +420,7 @@ func (c *Comparison) legend() []string {
 		}
 	})
 	if more != nil {
-		all = append(all, "More is better of "+list(more)+", less of all else.")
+		all = append(all, "More is better of "+wording.And(more)+", less of all else.")
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 
 	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // headline says in plain words what matters, in one sentence at least. It says only what the figures show.
@@ -122,7 +123,7 @@ func failingPools(c *record.Cell) []string {
 		names = append(names[:3], digest.Count(failing-3)+" more")
 	}
 	return []string{fmt.Sprintf("Requests fail in %s of %s: %s.",
-		digest.Count(failing), digest.Plural(int64(len(c.Pools)), "pool", "pools"), list(names))}
+		digest.Count(failing), digest.Plural(int64(len(c.Pools)), "pool", "pools"), wording.And(names))}
 }
 
 // sweepHeadline says what a line along one setting shows.
@@ -307,16 +308,7 @@ func values(l *digest.Line, points []int) string {
 			parts = append(parts, first+" to "+last)
 		}
 	}
-	return list(parts)
-}
-
-// list joins words: "a, b and c".
-func list(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return wording.And(parts)
 }
 
 // gridHeadline says what cells show that do not lie on one line.
@@ -413,5 +405,5 @@ func checks(all []record.Check) []string {
 	part(record.FailedCheck, "fails", "fail")
 	part(record.Inconclusive, "is inconclusive", "are inconclusive")
 	part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
-	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + list(parts) + "."}
+	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + wording.And(parts) + "."}
 }

@@ -2,11 +2,11 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 var (
@@ -15,47 +15,23 @@ var (
 	returns   = []string{"release", "discard", "close_on_drop", "detach", "leak"}
 )
 
-// named finds a word in a list and returns its place.
-func named[T ~uint8](words []string, text []byte) (T, error) {
-	i := slices.Index(words, string(text))
-	if i < 0 {
-		return 0, fmt.Errorf("want %s, have %q", oneOf(words), text)
-	}
-	return T(i), nil
-}
-
-// oneOf lists words as "a, b or c".
-func oneOf(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
 // String returns the word for s in a scenario file.
 func (s Spacing) String() string { return spacings[s] }
 
 // UnmarshalText reads poisson or constant.
-func (s *Spacing) UnmarshalText(text []byte) (err error) {
-	*s, err = named[Spacing](spacings, text)
-	return err
-}
+func (s *Spacing) UnmarshalText(text []byte) error { return wording.Number(s, spacings, text) }
 
 // String returns the word for o in a scenario file.
 func (o ScriptOp) String() string { return scriptOps[o] }
 
 // UnmarshalText reads acquire or try_acquire.
-func (o *ScriptOp) UnmarshalText(text []byte) (err error) {
-	*o, err = named[ScriptOp](scriptOps, text)
-	return err
-}
+func (o *ScriptOp) UnmarshalText(text []byte) error { return wording.Number(o, scriptOps, text) }
 
 // String returns the word for r in a scenario file.
 func (r Return) String() string { return returns[r] }
 
 // UnmarshalText reads release, discard, close_on_drop, detach or leak.
-func (r *Return) UnmarshalText(text []byte) (err error) {
-	*r, err = named[Return](returns, text)
-	return err
-}
+func (r *Return) UnmarshalText(text []byte) error { return wording.Number(r, returns, text) }
 
 // UnmarshalText reads full or a percentage.
 func (j *Jitter) UnmarshalText(text []byte) error {
@@ -93,7 +69,7 @@ func (f *Failure) UnmarshalText(text []byte) error {
 			names = append(names, o.String())
 		}
 	}
-	return fmt.Errorf("want %s, have %q", oneOf(names), text)
+	return fmt.Errorf("want %s, have %q", wording.Or(names), text)
 }
 
 // UnmarshalText reads a step that is only a name.

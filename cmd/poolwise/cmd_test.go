@@ -223,25 +223,6 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
-	names := []string{"run", "sweep", "check", "sizing-knee", "sizing-curve"}
-	for _, c := range []struct {
-		name string
-		want []string
-	}{
-		{"rn", []string{"run"}},
-		{"sizing-nee", []string{"sizing-knee"}},
-		{"sizing", []string{"sizing-knee", "sizing-curve"}},
-		{"s", nil},
-		{"", nil},
-		{"something else", nil},
-	} {
-		if diff := cmp.Diff(c.want, near(c.name, names)); diff != "" {
-			t.Errorf("near %q (-want +got):\n%s", c.name, diff)
-		}
-	}
-}
-
 // TestNoCommandIsForgotten: every command but help is tested by a script.
 func TestNoCommandIsForgotten(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txtar")

@@ -11,6 +11,7 @@ import (
 
 	"poolwise/pool/models"
 	"poolwise/scenarios"
+	"poolwise/sim/wording"
 )
 
 func newCompletion() *cobra.Command {
@@ -40,7 +41,7 @@ scenarios, scenario files, the names of models and the paths of --set and --over
 			case "fish":
 				return root.GenFishCompletion(w, true)
 			}
-			return usagef("there is no completion for %q; want %s", args[0], or(shells))
+			return usagef("there is no completion for %q; want %s", args[0], wording.Or(shells))
 		},
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"poolwise/sim/wording"
 )
 
 // choice is a flag that takes one of several words.
@@ -26,7 +28,7 @@ func (c *choice) Type() string { return "word" }
 // Set implements pflag.Value.
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.words, s) {
-		return errors.New("want " + or(c.words))
+		return errors.New("want " + wording.Or(c.words))
 	}
 	c.value = s
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"poolwise/pool/models"
+	"poolwise/sim/wording"
 )
 
 func newModels() *cobra.Command {
@@ -82,10 +83,10 @@ func modelNames() []string {
 }
 
 func unknownModel(name string) error {
-	if best := near(name, modelNames()); best != nil {
-		return fmt.Errorf("there is no model %q, did you mean %s?", name, or(best))
+	if best := wording.Near(name, modelNames()); best != nil {
+		return fmt.Errorf("there is no model %q, did you mean %s?", name, wording.Or(best))
 	}
-	return fmt.Errorf("there is no model %q; want %s", name, or(modelNames()))
+	return fmt.Errorf("there is no model %q; want %s", name, wording.Or(modelNames()))
 }
 
 func allModels(w io.Writer, format string, width int) error {

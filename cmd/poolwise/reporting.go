@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"poolwise/reports"
+	"poolwise/sim/wording"
 )
 
 // formats are those of the reports on results and on comparisons.
@@ -53,7 +54,7 @@ func (r *reporting) check() error {
 	for _, text := range r.also {
 		format, file, ok := strings.Cut(text, "=")
 		if !ok || file == "" || !slices.Contains(formats, format) {
-			return usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q", or(formats), text)
+			return usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q", wording.Or(formats), text)
 		}
 		r.further = append(r.further, furtherReport{format, file})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"poolwise/scenarios"
+	"poolwise/sim/wording"
 )
 
 // exitStatus is what a command that has said everything ends with.
@@ -109,10 +110,10 @@ same bytes everywhere.`,
 // unknownCommand says which command was probably meant.
 func unknownCommand(root *cobra.Command, args []string) error {
 	name := args[slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })]
-	if best := near(name, commandNames(root)); best != nil {
-		return usagef("unknown command %q, did you mean %s?", name, or(best))
+	if best := wording.Near(name, commandNames(root)); best != nil {
+		return usagef("unknown command %q, did you mean %s?", name, wording.Or(best))
 	}
-	return usagef("unknown command %q; want %s", name, or(commandNames(root)))
+	return usagef("unknown command %q; want %s", name, wording.Or(commandNames(root)))
 }
 
 func commandNames(root *cobra.Command) []string {
@@ -165,7 +166,7 @@ func want(f *pflag.Flag, cause error) string {
 func meant(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if best := near(name, names); best != nil {
+	if best := wording.Near(name, names); best != nil {
 		return ", did you mean --" + strings.Join(best, " or --") + "?"
 	}
 	var others []string
@@ -177,7 +178,7 @@ func meant(cmd *cobra.Command, name string) string {
 	if others == nil {
 		return ""
 	}
-	return "; it belongs to poolwise " + or(others)
+	return "; it belongs to poolwise " + wording.Or(others)
 }
 
 var pseudoVersion = regexp.MustCompile(`\d{14}-[0-9a-f]{12}(\+dirty)?$`)

@@ -19,6 +19,7 @@ import (
 	"poolwise/scenarios"
 	runner "poolwise/scenarios/run"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 func newRun() *cobra.Command {
@@ -302,7 +303,7 @@ func tellBaseline(w io.Writer, res, baseline *record.Result) {
 		}
 	}
 	if none != nil {
-		fmt.Fprintf(w, "the baseline has no cell with %s\n", or(none))
+		fmt.Fprintf(w, "the baseline has no cell with %s\n", wording.Or(none))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"poolwise/scenarios"
+	"poolwise/sim/wording"
 )
 
 func newShow() *cobra.Command {
@@ -28,8 +29,8 @@ func newShow() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text, err := scenarios.Open(args[0])
 		if err != nil {
-			if best := near(args[0], builtinNames()); best != nil {
-				return fmt.Errorf("there is no built-in scenario %q, did you mean %s?", args[0], or(best))
+			if best := wording.Near(args[0], builtinNames()); best != nil {
+				return fmt.Errorf("there is no built-in scenario %q, did you mean %s?", args[0], wording.Or(best))
 			}
 			return fmt.Errorf("there is no built-in scenario %q; poolwise list shows them", args[0])
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"poolwise/scenarios"
+	"poolwise/sim/wording"
 )
 
 // source is the text of a scenario.
@@ -98,8 +99,8 @@ func openIn(folder string) func(name string) (fs.File, error) {
 // missing says which built-in scenario was probably meant.
 func missing(arg string) error {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".yml"), ".yaml")
-	if best := near(name, builtinNames()); best != nil {
-		return fmt.Errorf("%s: there is no such file; did you mean the built-in scenario %s?", arg, or(best))
+	if best := wording.Near(name, builtinNames()); best != nil {
+		return fmt.Errorf("%s: there is no such file; did you mean the built-in scenario %s?", arg, wording.Or(best))
 	}
 	return fmt.Errorf("%s: there is no such file and no built-in scenario of that name (poolwise list shows them)", arg)
 }

@@ -2,9 +2,9 @@ package handoff
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
+
+	"poolwise/sim/wording"
 )
 
 // Options are those of the pool; DefaultOptions returns the defaults.
@@ -81,11 +81,7 @@ var validations = []string{"after_idle", "always", "background", "never"}
 func (v Validation) String() string { return validations[v] }
 
 // UnmarshalText reads a name.
-func (v *Validation) UnmarshalText(text []byte) error {
-	i, err := oneOf(validations, text)
-	*v = Validation(i)
-	return err
-}
+func (v *Validation) UnmarshalText(text []byte) error { return wording.Number(v, validations, text) }
 
 // Race says what a waiter whose deadline has passed does with a grant.
 type Race uint8
@@ -102,16 +98,4 @@ var races = []string{"grant_wins", "deadline_first"}
 func (r Race) String() string { return races[r] }
 
 // UnmarshalText reads a name.
-func (r *Race) UnmarshalText(text []byte) error {
-	i, err := oneOf(races, text)
-	*r = Race(i)
-	return err
-}
-
-// oneOf returns the place of a name among those that are allowed.
-func oneOf(names []string, text []byte) (int, error) {
-	if i := slices.Index(names, string(text)); i >= 0 {
-		return i, nil
-	}
-	return 0, fmt.Errorf("want %s, have %q", strings.Join(names, " or "), text)
-}
+func (r *Race) UnmarshalText(text []byte) error { return wording.Number(r, races, text) }

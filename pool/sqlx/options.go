@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"poolwise/sim/dist"
+	"poolwise/sim/wording"
 )
 
 // Options are those of sqlx::pool::PoolOptions, with its names and its defaults (see DefaultOptions), and a few that say what
@@ -36,26 +37,13 @@ const (
 	Eager              // connect: opens connections and surfaces errors
 )
 
+var starts = []string{"lazy", "eager"}
+
 // String returns the name of s.
-func (s Start) String() string {
-	if s == Eager {
-		return "eager"
-	}
-	return "lazy"
-}
+func (s Start) String() string { return starts[s] }
 
 // UnmarshalText reads a name.
-func (s *Start) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "lazy":
-		*s = Lazy
-	case "eager":
-		*s = Eager
-	default:
-		return fmt.Errorf("want lazy or eager, have %q", text)
-	}
-	return nil
-}
+func (s *Start) UnmarshalText(text []byte) error { return wording.Number(s, starts, text) }
 
 // Hook is what a callback of the user does. Its first calls end as Results says; the later ones end well, or by chance not.
 type Hook struct {
@@ -81,15 +69,7 @@ var hookResults = []string{"ok", "false", "error"}
 func (r HookResult) String() string { return hookResults[r] }
 
 // UnmarshalText reads a name.
-func (r *HookResult) UnmarshalText(text []byte) error {
-	for i, name := range hookResults {
-		if name == string(text) {
-			*r = HookResult(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want ok, false or error, have %q", text)
-}
+func (r *HookResult) UnmarshalText(text []byte) error { return wording.Number(r, hookResults, text) }
 
 // DefaultOptions returns the defaults of PoolOptions::new.
 func DefaultOptions() Options {

@@ -7,6 +7,7 @@ import (
 
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // Options are those of PgBouncer, with its defaults (see DefaultOptions), and a few for what it cannot choose.
@@ -68,15 +69,7 @@ var modes = []string{"session", "transaction", "statement"}
 func (m Mode) String() string { return modes[m] }
 
 // UnmarshalText reads a name.
-func (m *Mode) UnmarshalText(text []byte) error {
-	for i, name := range modes {
-		if name == string(text) {
-			*m = Mode(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want session, transaction or statement, have %q", text)
-}
+func (m *Mode) UnmarshalText(text []byte) error { return wording.Number(m, modes, text) }
 
 // LimitError says what a client past the limit of clients is told.
 type LimitError uint8
@@ -93,15 +86,7 @@ var limitErrors = []string{"53300", "08P01"}
 func (e LimitError) String() string { return limitErrors[e] }
 
 // UnmarshalText reads a code.
-func (e *LimitError) UnmarshalText(text []byte) error {
-	for i, code := range limitErrors {
-		if code == string(text) {
-			*e = LimitError(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want 53300 or 08P01, have %q", text)
-}
+func (e *LimitError) UnmarshalText(text []byte) error { return wording.Number(e, limitErrors, text) }
 
 // outcome returns how such a connect ends.
 func (e LimitError) outcome() record.Outcome {

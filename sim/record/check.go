@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"poolwise/sim/wording"
 )
 
 // Expr is a check: one figure of a cell against a limit, written as in k6.
@@ -468,7 +470,7 @@ func (p *checkParser) metric() (*metric, error) {
 	case strings.HasPrefix(name, "p("):
 		return nil, p.fail(at, "%s is not measured; p(50), p(90), p(95), p(99) and p(99.9) are", name)
 	}
-	return nil, p.fail(at, "unknown metric %q, did you mean %s?", name, nearest(name, names))
+	return nil, p.fail(at, "unknown metric %q, did you mean %s?", name, wording.Closest(name, names))
 }
 
 func (p *checkParser) selectors(e *Figure) error {
@@ -510,7 +512,7 @@ func (p *checkParser) selector(e *Figure) error {
 		e.of = s
 		return nil
 	}
-	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, nearest(word, names))
+	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, wording.Closest(word, names))
 }
 
 func (p *checkParser) service(e *Figure, at int) error {
@@ -601,36 +603,4 @@ func (p *checkParser) limit(m *metric) (float64, string, error) {
 func isPlain(s string) bool {
 	digits := strings.Replace(s, ".", "", 1)
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
-}
-
-// nearest returns the candidate with the fewest changes of one byte from s.
-func nearest(s string, candidates []string) string {
-	best, least := "", -1
-	for _, c := range candidates {
-		if d := distance(s, c); least < 0 || d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

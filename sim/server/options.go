@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"poolwise/sim/dist"
+	"poolwise/sim/wording"
 )
 
 // Options describe a server. The zero value is one without any limit that answers at once.
@@ -62,15 +63,7 @@ var disciplines = []string{"fifo", "sharing"}
 func (d Discipline) String() string { return disciplines[d] }
 
 // UnmarshalText reads a name.
-func (d *Discipline) UnmarshalText(text []byte) error {
-	for i, name := range disciplines {
-		if name == string(text) {
-			*d = Discipline(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want fifo or sharing, have %q", text)
-}
+func (d *Discipline) UnmarshalText(text []byte) error { return wording.Number(d, disciplines, text) }
 
 // LimitError says what a connect past a limit is told.
 type LimitError uint8
@@ -87,15 +80,7 @@ var limitErrors = []string{"53300", "1040"}
 func (e LimitError) String() string { return limitErrors[e] }
 
 // UnmarshalText reads a code.
-func (e *LimitError) UnmarshalText(text []byte) error {
-	for i, code := range limitErrors {
-		if code == string(text) {
-			*e = LimitError(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want 53300 or 1040, have %q", text)
-}
+func (e *LimitError) UnmarshalText(text []byte) error { return wording.Number(e, limitErrors, text) }
 
 // Role returns the Caller.Role of a role's name; that of the empty name is 0.
 func (o *Options) Role(name string) (int16, bool) {
