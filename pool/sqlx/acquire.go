@@ -140,7 +140,8 @@ func (p *Pool) leaveQueues(t *task) {
 }
 
 // permitted goes on with a permit: an idle connection, or a new one, or neither, which happens in a child that has reached its
-// maximum meanwhile and in a pool that has been closed meanwhile. The permit is then kept while all others run.
+// maximum meanwhile, in a pool that has been closed meanwhile, and in one that has more permits than connections. The permit is
+// then kept while all others run.
 func (p *Pool) permitted(t *task, from *semaphore) {
 	if t.state == waiting {
 		p.leaveQueues(t)
@@ -151,7 +152,7 @@ func (p *Pool) permitted(t *task, from *semaphore) {
 		p.checkIdleConn(t)
 	case p.tryIncrementSize(t, from):
 		p.connect(t)
-	case p.parent == nil && !p.closed:
+	case p.parent == nil && !p.closed && p.sem.total <= p.o.MaxConnections:
 		panic(fmt.Sprintf("sqlx: a permit, but size is %d and nothing idle", p.size))
 	default:
 		t.permit = from
@@ -232,6 +233,7 @@ func (p *Pool) checkIdleConn(t *task) {
 		p.lend(t, record.Idle)
 		return
 	}
+	p.turn(t, record.Checking)
 	p.table.Move(t.conn, record.Idle, record.Checking)
 	if p.o.TestBeforeAcquire {
 		p.ping(t)

@@ -22,6 +22,7 @@ func (p *Pool) connect(t *task) {
 	case left < 0:
 		p.connectFailed(t, record.AcquireTimeout)
 	default:
+		p.turn(t, record.Opening)
 		t.backoff, t.maxBackoff = firstBackoff, left/5
 		p.attempt(t)
 	}

@@ -65,7 +65,8 @@
 // new idle_since, so idle_timeout counts from the last scan. min_connections does not warm a lazy pool. Every connection that
 // close() closes gives back a permit that nobody had taken, so it waits for one return less for each; it does not count num_idle
 // down; and a return that was under way when it began may leave its connection behind, open. A child's permits stay in the
-// child, even when its connections are closed.
+// child, even when its connections are closed; one that has closed idle connections gives its parent more than it had taken, and
+// an acquire with such a permit goes in circles until a connection is back.
 //
 // # What is different
 //

@@ -39,6 +39,8 @@ type Pool struct {
 	limitOf    time.Duration // the timeout armed last, and its delay
 	limitDelay sim.Delay
 
+	wordy bool // somebody wants to know what an acquire is at
+
 	handles int  // that keep the pool alive, as the count of its Arc does
 	owned   bool // the program has one of them
 	dropped bool // none was left
@@ -66,6 +68,7 @@ func New(env pool.Env, o Options) *Pool {
 		afterRelease:  newHook(o.AfterRelease, env, "after_release"),
 		sem:           semaphore{fair: o.Fair, permits: o.MaxConnections, total: o.MaxConnections},
 		limitOf:       -1,
+		wordy:         record.Wants(env.Sink, record.AcquireTurned),
 	}
 	p.id = env.Sim.Add(p)
 	return p
@@ -199,6 +202,13 @@ func (p *Pool) Stats() pool.Stats { return pool.Stats{Size: p.size, Idle: p.numI
 func (p *Pool) note(f record.Fact) {
 	f.At, f.Pool = p.sim.Now(), p.env.Index
 	p.env.Sink.Note(f)
+}
+
+// turn notes that an acquire goes on with a connection in hand.
+func (p *Pool) turn(t *task, in record.State) {
+	if p.wordy && t.kind == acquiring {
+		p.note(record.Fact{Kind: record.AcquireTurned, Request: t.request, Move: record.Between(in, record.None)})
+	}
 }
 
 // reply is where the server answers a task.

@@ -39,6 +39,7 @@ type task struct {
 	hears      pool.Ticket // the pool's close event
 	hearsToo   pool.Ticket // the parent's
 	permit     *semaphore  // of a permit that was of no use and is kept over one yield
+	gaveWay    sim.Time    // when it last yielded
 
 	// connect and try_min_connections
 	deadline   sim.Time // unrounded, as the real one compares it
@@ -118,7 +119,7 @@ func (p *Pool) newTask(k kind) *task {
 	}
 	*t = task{
 		id: t.id, gen: t.gen, kind: k, state: spawned, conn: pool.NoConn, op: server.NoOp, request: -1,
-		expires: sim.Forever, late: record.AcquireTimeout, own: noWait, parents: noWait, hears: noWait, hearsToo: noWait,
+		expires: sim.Forever, late: record.AcquireTimeout, gaveWay: -1, own: noWait, parents: noWait, hears: noWait, hearsToo: noWait,
 	}
 	return t
 }
@@ -208,11 +209,16 @@ func (p *Pool) woken(t *task) {
 			p.pollPermit(t)
 		}
 	case yielding:
-		if t.kind == maintaining {
-			p.scan(t)
-		} else {
-			p.retry(t)
-		}
+		p.yieldEnded(t)
+	}
+}
+
+// yieldEnded: yielding -> the next scan, or another try.
+func (p *Pool) yieldEnded(t *task) {
+	if t.kind == maintaining {
+		p.scan(t)
+	} else {
+		p.retry(t)
 	}
 }
 
@@ -243,6 +249,8 @@ func (p *Pool) slept(t *task) {
 		p.attempt(t)
 	case sleeping:
 		p.scan(t)
+	case yielding:
+		p.yieldEnded(t)
 	}
 	// In any other state it was the end of a fixed time, which pending looks at.
 }
@@ -321,8 +329,17 @@ func (p *Pool) abandon(t *task) {
 
 // yield queues the task behind all that are ready to run and all that those make ready: rt::yield_now. The tasks of a family
 // that yield at one instant are woken together, in order.
+//
+// A child that holds more permits than it may have connections can go in circles here: its real acquire keeps a processor busy
+// until a connection is back or its time is over. No time would pass in that, so from the second round on a round takes a while.
 func (p *Pool) yield(t *task) {
 	t.state = yielding
+	now := p.sim.Now()
+	if t.gaveWay == now {
+		p.arm(t, now.Add(max(p.o.TimerGranularity, spin)))
+		return
+	}
+	t.gaveWay = now
 	root := p
 	for root.parent != nil {
 		root = root.parent
@@ -332,6 +349,9 @@ func (p *Pool) yield(t *task) {
 		p.sim.Yield(sim.Event{To: root.id, Kind: yieldEnd})
 	}
 }
+
+// spin is the least time that a round of an acquire takes that goes in circles.
+const spin = time.Millisecond
 
 // yielded is a task that has yielded.
 type yielded struct {
