@@ -21,7 +21,8 @@ lint: ## formatting, vet and staticcheck
 	go tool staticcheck ./...
 
 race: ## the packages that use more than one goroutine, under the race detector
-	go test -race ./scenarios/run ./cmd/...
+	go test -race ./scenarios/run -run 'Bytes|Seeds|Checks|Interrupt|Circles|Leaked|Precision|Workers'
+	go test -race ./cmd/poolwise -run 'Scripts/(run|same_bytes|interrupt|status)'
 
 FUZZTIME ?= 5s
 fuzz: ## every fuzz target, for a short time each
