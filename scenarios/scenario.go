@@ -46,6 +46,8 @@ type Scenario struct {
 	Pool         *Pool             `yaml:"pool" doc:"the connection pool: its model and the options of that model"`
 	Workload     *workload.Options `yaml:"workload" doc:"who asks for connections, and what for"`
 	Services     []Service         `yaml:"services" doc:"several services on one server, each with a pool and a workload of its own; instead of pool and workload"`
+	Servers      []Server          `yaml:"servers" doc:"further servers, each with a name, to which actions can move pools: a standby, a new primary"`
+	Actions      []Action          `yaml:"actions" doc:"what is done to services at given times: stop, close, shut_down, kill, restart, connect_to another server, pause"`
 	Sweep        Sweep             `yaml:"sweep" doc:"settings to run the scenario at: a mapping of paths to lists of values, or of names to labelled settings of several values; several make a grid"`
 	Replications int               `yaml:"replications" doc:"count, 1 to 100000, default 1; runs of each setting, with the seeds seed, seed+1, ..."`
 	Checks       []Check           `yaml:"checks" doc:"what is expected of the result, such as p(99)<200ms or failed_rate<0.1%"`

@@ -36,6 +36,8 @@ func (s *Scenario) Validate(bad func(path, message string)) {
 		bad("pool", "there is no pool: want pool and workload, or services; without a pool it is {model: none}")
 	}
 	s.validateServices(bad)
+	s.validateServers(bad)
+	s.validateActions(bad)
 	if s.Replications < 1 || s.Replications > maxReplications {
 		bad("replications", fmt.Sprintf("want 1 to %d, have %d", maxReplications, s.Replications))
 	}
@@ -174,8 +176,8 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 		bad("workload", "there is no workload: want clients, arrivals or a script, and a request")
 	} else {
 		v.Workload.Validate(under(bad, "workload"))
-		if s.Until.Drained && v.Workload.Endless() {
-			bad("workload", "it never ends, so until: drained is never reached: want repeat for clients, limit for arrivals, or a duration as until")
+		if s.Until.Drained && v.Workload.Endless() && !s.stops(v) {
+			bad("workload", "it never ends, so until: drained is never reached: want repeat for clients, limit for arrivals, a stop among the actions, or a duration as until")
 		}
 	}
 	if _, ok := s.Server.Role(v.Role); !ok {

@@ -15,127 +15,239 @@ import (
 	"poolwise/workload"
 )
 
-// world is one replication of one cell: a clock, a server, perhaps a pooler before it, and for each instance of each service a pool and its workload.
+// world is one replication of one cell: a clock, servers, perhaps a pooler before the first, and for each instance of each service
+// a pool and its workload.
 type world struct {
 	sim      sim.Sim
 	id       sim.ActorID
 	scenario *scenarios.Scenario
+	seed     uint64
 	horizon  sim.Time
 	server   *server.Server
-	pooler   *pooler.Pooler // nil for none
+	pooler   *pooler.Pooler   // nil for none
+	servers  []*server.Server // the first is server
+	places   []server.Backend // what pools connect to, in the order of Scenario.Places
 	recorder *record.Recorder
+	sink     record.Sink
 	members  []member
-	busy     int // members whose workload goes on
+	busy     int // members whose workload goes on, or will, and closes that are waited for
+
+	deeds []deed
+	moves *moves // nil if no action moves a pool
 }
 
-// member is one instance of a service.
+// member is one instance of a service, in one of its lives.
 type member struct {
-	name   string
+	name     string
+	service  *scenarios.Service
+	instance int
+	parent   int32   // member whose pool is the parent of this one's; -1
+	program  []int32 // members whose pools are in one program, this one included
+	life     int32   // how often it was restarted
+
 	pool   pool.Pool
 	driver *workload.Driver
+	route  *server.Route  // nil if no action moves it
+	actors [2]sim.ActorID // they are those from the first to before the second
+	over   bool           // the workload
+	exited bool           // the program
+	frozen sim.Time       // until then it stands still
+	ending []int32        // deeds that wait for the end of the workload
+	closes int            // deeds that wait for the pool to close, and keep the run going
 }
 
-// The events of the world. A is the member.
+// The events of the world. A is the member in its life (see name), or the deed.
 const (
 	starting sim.Kind = iota // its time has come
 	started                  // its pool is ready, B: 0 or the code of its failure
 	drained                  // its workload is over
+	acting                   // A: a deed, whose time has come
+	closed                   // A: a deed, the close of a pool, B: connections that were not returned
 )
 
 // newWorld builds the world of a scenario without a sweep. Requests that arrive before from are not measured. extra takes the
 // facts, too.
 func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...record.Sink) *world {
-	w := &world{scenario: sc, horizon: sim.Time(sc.Until.Time)}
+	w := &world{scenario: sc, seed: seed, horizon: sim.Time(sc.Until.Time)}
 	if sc.Until.Drained {
 		w.horizon = sim.Forever
 	}
 	w.id = w.sim.Add(w)
 	names := sc.PoolNames()
 	w.recorder = record.NewRecorder(len(names), from)
-	var sink record.Sink = w.recorder
+	w.sink = w.recorder
 	if len(extra) > 0 {
-		sink = append(record.Sinks{w.recorder}, extra...)
+		w.sink = append(record.Sinks{w.recorder}, extra...)
 	}
-	w.server = server.New(&w.sim, sink, seed, sc.Server)
-	if sc.Pooler != nil {
-		w.pooler = pooler.New(&w.sim, sink, seed, w.server, sc.Pooler.Options)
-	}
-	for _, s := range sc.All() {
-		for i := range s.Instances {
-			w.add(&s, i, names[len(w.members)], seed, sink)
+	w.prepare(len(names))
+	w.addServers()
+	services := sc.All()
+	for i := range services {
+		for j := range services[i].Instances {
+			w.members = append(w.members, member{name: names[len(w.members)], service: &services[i], instance: j, parent: -1})
 		}
 	}
-	w.adopt()
+	w.relate()
+	for a := range w.members {
+		m := &w.members[a]
+		w.build(int32(a))
+		at := sim.Time(0).Add(m.service.StartAt)
+		for range m.instance {
+			at = at.Add(m.service.StartEvery)
+		}
+		w.sim.At(at, sim.Event{To: w.id, Kind: starting, A: w.name(int32(a))})
+	}
+	for a := range w.members {
+		w.adopt(int32(a))
+	}
 	w.busy = len(w.members)
+	w.plan()
 	return w
 }
 
-// add makes instance i of a service.
-func (w *world) add(s *scenarios.Service, i int, name string, seed uint64, sink record.Sink) {
-	a := int32(len(w.members))
-	model, ok := models.Named(s.Pool.Model)
-	role, known := w.scenario.Server.Role(s.Role)
-	if !ok || !known {
-		panic(fmt.Sprintf("run: no model %q or no role %q in a valid scenario", s.Pool.Model, s.Role))
+// addServers makes the servers and the pooler.
+func (w *world) addServers() {
+	sc := w.scenario
+	w.server = server.New(&w.sim, w.at(0), w.seed, sc.Server)
+	w.servers, w.places = append(w.servers, w.server), append(w.places, w.server)
+	for i := range sc.Servers {
+		s := w.server.Beside(w.at(i+1), w.seed, sc.Servers[i].Name, sc.Servers[i].Options)
+		w.servers, w.places = append(w.servers, s), append(w.places, s)
 	}
-	var backend server.Backend = w.server
-	if w.pooler != nil && !s.Direct {
-		backend = w.pooler
+	if sc.Pooler != nil {
+		w.pooler = pooler.New(&w.sim, w.at(len(w.places)), w.seed, w.server, sc.Pooler.Options)
+		w.places = append(w.places, w.pooler)
 	}
-	p := model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: sink, Seed: seed, Index: int16(a), Role: role}, s.Pool.Options)
-	d := workload.New(workload.Env{
-		Sim: &w.sim, Pool: p, Server: backend, Options: &w.scenario.Server, Sink: sink, Seed: seed, Index: int16(a), Name: name,
-		Done: sim.Reply{To: w.id, Kind: drained, A: a},
-	}, *s.Workload)
-	w.members = append(w.members, member{name: name, pool: p, driver: d})
-	at := sim.Time(0).Add(s.StartAt)
-	for range i {
-		at = at.Add(s.StartEvery)
-	}
-	w.sim.At(at, sim.Event{To: w.id, Kind: starting, A: a})
 }
 
-// adopt gives the pools that name a parent the pool of that service: the instance of the same number.
-func (w *world) adopt() {
-	first := map[string]int{} // member of the first instance
-	n := 0
-	for _, s := range w.scenario.All() {
-		first[s.Name] = n
-		n += s.Instances
+// relate finds the parent of each pool: that of the instance of the same number of the service that it names, in one program.
+func (w *world) relate() {
+	first := map[string]int32{} // member of the first instance
+	for a := len(w.members) - 1; a >= 0; a-- {
+		first[w.members[a].service.Name] = int32(a)
 	}
-	n = 0
-	for _, s := range w.scenario.All() {
-		for i := range s.Instances {
-			if child, ok := w.members[n].pool.(pool.Child); ok && child.ParentName() != "" {
-				child.SetParent(w.members[first[child.ParentName()]+i].pool)
-			}
-			n++
+	program := make([]int32, len(w.members)) // the first member of it
+	for a := range w.members {
+		m := &w.members[a]
+		program[a] = int32(a)
+		if o, ok := m.service.Pool.Options.(pool.ChildOptions); ok && o.ParentName() != "" {
+			m.parent = first[o.ParentName()] + int32(m.instance)
 		}
 	}
+	for range w.members { // until nothing changes, which is soon: families are small
+		changed := false
+		for a := range w.members {
+			if p := w.members[a].parent; p >= 0 && program[a] != program[p] {
+				program[a] = min(program[a], program[p])
+				program[p], changed = program[a], true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	together := make([][]int32, len(w.members))
+	for a := range w.members {
+		together[program[a]] = append(together[program[a]], int32(a))
+	}
+	for a := range w.members {
+		w.members[a].program = together[program[a]]
+	}
 }
+
+// build gives a member its pool and its workload.
+func (w *world) build(a int32) {
+	m := &w.members[a]
+	model, ok := models.Named(m.service.Pool.Model)
+	role, known := w.scenario.Server.Role(m.service.Role)
+	if !ok || !known {
+		panic(fmt.Sprintf("run: no model %q or no role %q in a valid scenario", m.service.Pool.Model, m.service.Role))
+	}
+	m.actors[0] = w.sim.Actors()
+	place := 0
+	if w.pooler != nil && !m.service.Direct {
+		place = len(w.places) - 1
+	}
+	backend := w.places[place]
+	if w.moves != nil {
+		if m.life > 0 {
+			place = w.moves.to[a] // it reads its settings anew
+		}
+		m.route = server.NewRoute(&w.sim, w.places...)
+		m.route.Lead(place)
+		w.moves.to[a] = place
+		backend = m.route
+	}
+	name := m.name
+	if m.life > 0 { // with luck of its own
+		name = fmt.Sprintf("%s, life %d", name, m.life+1)
+	}
+	m.pool = model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: w.sink, Seed: w.seed, Index: int16(a), Role: role}, m.service.Pool.Options)
+	m.driver = workload.New(workload.Env{
+		Sim: &w.sim, Pool: m.pool, Server: backend, Options: &w.scenario.Server, Sink: w.sink, Seed: w.seed, Index: int16(a), Name: name,
+		Done: sim.Reply{To: w.id, Kind: drained, A: w.name(a)},
+	}, *m.service.Workload)
+	m.actors[1] = w.sim.Actors()
+}
+
+// adopt gives a pool its parent.
+func (w *world) adopt(a int32) {
+	if m := &w.members[a]; m.parent >= 0 {
+		m.pool.(pool.Child).SetParent(w.members[m.parent].pool)
+	}
+}
+
+// name names a member in its present life: events of an earlier one that are still queued are not for it.
+func (w *world) name(a int32) int32 { return a + w.members[a].life*int32(len(w.members)) }
 
 // Handle implements sim.Actor.
 func (w *world) Handle(ev sim.Event) {
-	m := &w.members[ev.A]
+	switch ev.Kind {
+	case acting:
+		w.act(ev.A)
+		return
+	case closed:
+		w.closed(ev.A, ev.B)
+		return
+	}
+	a := ev.A % int32(len(w.members))
+	m := &w.members[a]
+	if w.name(a) != ev.A || m.exited {
+		return
+	}
 	switch ev.Kind {
 	case starting:
 		m.pool.Start(sim.Reply{To: w.id, Kind: started, A: ev.A})
 	case started:
 		if o := server.OutcomeOf(ev.B); o != record.OK {
 			// A program whose pool cannot be built does not serve: its workload is over before it began.
-			w.over()
+			w.over(m)
 			return
 		}
 		m.driver.Start()
 	case drained:
-		w.over()
+		w.over(m)
 	}
 }
 
 // over notes that the workload of a member is over.
-func (w *world) over() {
-	w.busy--
-	if w.busy == 0 && w.scenario.Until.Drained {
+func (w *world) over(m *member) {
+	if m.over {
+		return
+	}
+	m.over = true
+	ending := m.ending
+	m.ending = nil
+	for _, i := range ending {
+		w.stopped(i)
+	}
+	w.rest(1)
+}
+
+// rest notes that n things less keep the run going.
+func (w *world) rest(n int) {
+	w.busy -= n
+	if n > 0 && w.busy == 0 && w.scenario.Until.Drained {
 		w.sim.Stop()
 	}
 }
@@ -143,7 +255,9 @@ func (w *world) over() {
 // verify panics if an invariant of a pool, or of the pooler, does not hold.
 func (w *world) verify() {
 	for i := range w.members {
-		w.members[i].pool.Verify()
+		if !w.members[i].exited {
+			w.members[i].pool.Verify()
+		}
 	}
 	if w.pooler != nil {
 		w.pooler.Verify()
@@ -183,6 +297,7 @@ func (w *world) run(ctx context.Context) error {
 // finish ends the recording.
 func (w *world) finish() *record.Run {
 	r := w.recorder.Finish(w.sim.Now(), w.server.Stats().Busy, w.server.Cores())
+	w.report(r)
 	w.warn(r)
 	return r
 }

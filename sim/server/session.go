@@ -318,6 +318,9 @@ func (s *Server) freeSlot(se *session) {
 	s.roles[se.caller.Role]--
 	s.stats.Open--
 	s.stats.Closed++
+	if s.stats.Open == 0 {
+		s.stats.Emptied = s.sim.Now()
+	}
 }
 
 // giveUp gives up what is under way on a session that ends. A query runs on, for nobody.

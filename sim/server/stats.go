@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"poolwise/sim"
+)
 
 // Stats are what a server has counted.
 type Stats struct {
@@ -13,6 +17,7 @@ type Stats struct {
 	Queries  int64         // queries begun
 	Open     int           // sessions open now
 	PeakOpen int           // the most that were open at once
+	Emptied  sim.Time      // when a session ended last and none was left
 	Running  int           // cores at work now
 	Queued   int           // queries and logins that wait for a core now
 	Busy     time.Duration // core time used; divided by cores and time it is the utilisation

@@ -170,7 +170,10 @@ func (c *talk) command(t *testing.T, line string) {
 		n, _ := strconv.Atoi(word(1))
 		c.route.Lead(n)
 	case "where":
-		fmt.Fprintf(&c.out, "%d\n", c.route.Where(session()))
+		_, way, _ := c.route.find(session())
+		fmt.Fprintf(&c.out, "%d\n", way)
+	case "freeze": // the program that has the route
+		c.sim.Freeze(c.sim.Now().Add(parseTime(t, word(1))), c.id, c.route.inside)
 	case "kill":
 		n, _ := strconv.Atoi(word(1))
 		fmt.Fprintf(&c.out, "was open: %v\n", c.srv.Kill(int32(n)))
@@ -364,6 +367,7 @@ func TestTalk(t *testing.T) {
 			if d.Cmd == "server" {
 				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
 				c.id = c.sim.Add(c)
+				c.sim.Freezable()
 				c.srv = New(c.sim, c, 1, options(t, d))
 				c.backend = c.srv
 				return ""
