@@ -7,6 +7,7 @@ import (
 
 	"poolwise/sim/dist"
 	"poolwise/sim/server"
+	"poolwise/sim/wording"
 )
 
 // MainServer is the name of the scenario's own server, for Action.ConnectTo.
@@ -51,7 +52,7 @@ var deeds = []string{"stop", "close", "shut_down", "kill", "restart"}
 func (d Deed) String() string { return deeds[d] }
 
 // UnmarshalText reads the word.
-func (d *Deed) UnmarshalText(text []byte) error { return word(d, deeds, text) }
+func (d *Deed) UnmarshalText(text []byte) error { return wording.Number(d, deeds, text) }
 
 // Exits reports whether the instance is no more afterwards, unless it is restarted.
 func (a *Action) Exits() bool { return a.Do != nil && (*a.Do == ShutDown || *a.Do == Kill) }
@@ -145,7 +146,7 @@ func (s *Scenario) validateAction(n int, bad func(path, message string)) {
 	if len(set) != 1 {
 		have := "none"
 		if set != nil {
-			have = listed(set, "and")
+			have = wording.And(set)
 		}
 		bad("", "want one of do, connect_to and pause, have "+have)
 	}
@@ -161,7 +162,7 @@ func (s *Scenario) validateAction(n int, bad func(path, message string)) {
 		bad("pause", fmt.Sprintf("want a duration above 0, have %v", *a.Pause))
 	}
 	if a.ConnectTo != "" && !slices.Contains(s.Places(), a.ConnectTo) {
-		bad("connect_to", fmt.Sprintf("want %s, have %q", listed(s.Places(), "or"), a.ConnectTo))
+		bad("connect_to", fmt.Sprintf("want %s, have %q", wording.Or(s.Places()), a.ConnectTo))
 	}
 	v := s.Target(a)
 	if v == nil {

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+
+	"poolwise/sim/wording"
 )
 
 //go:embed *.yaml
@@ -42,10 +44,10 @@ func Open(name string) ([]byte, error) {
 		return src, nil
 	}
 	names := builtinNames()
-	if meant, ok := nearest(name, names); ok {
+	if meant, ok := wording.Nearest(name, names); ok {
 		return nil, fmt.Errorf("there is no built-in scenario %q, did you mean %s?", short(name), meant)
 	}
-	return nil, fmt.Errorf("there is no built-in scenario %q; there are %s", short(name), listed(names, "and"))
+	return nil, fmt.Errorf("there is no built-in scenario %q; there are %s", short(name), wording.And(names))
 }
 
 // Starter returns a commented scenario with every section, to start from.

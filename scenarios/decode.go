@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"poolwise/sim/dist"
+	"poolwise/sim/wording"
 	"poolwise/workload"
 )
 
@@ -124,10 +125,10 @@ var otherName = regexp.MustCompile(`\(([a-z]+_[a-z_]+)\)`)
 // unknown reports a key of n that is none of the fields and of further.
 func (d *decoder) unknown(n *node, e entry, path string, all fieldList, further []string) {
 	names := append(slices.Clone(further), all.names()...)
-	meant, ok := nearest(e.name, names)
+	meant, ok := wording.Nearest(e.name, names)
 	for _, f := range all {
 		if alias := otherName.FindStringSubmatch(f.doc); !ok && alias != nil {
-			if _, ok = nearest(e.name, alias[1:]); ok {
+			if _, ok = wording.Nearest(e.name, alias[1:]); ok {
 				meant = f.name
 			}
 		}
@@ -138,7 +139,7 @@ func (d *decoder) unknown(n *node, e entry, path string, all fieldList, further 
 	if n.get(meant) == nil || !ok {
 		d.failed = append(d.failed, join(path, meant))
 	}
-	hint := "; the keys here are " + listed(names, "and")
+	hint := "; the keys here are " + wording.And(names)
 	switch {
 	case ok:
 		hint = ", did you mean " + meant + "?"
@@ -211,7 +212,7 @@ func want(t reflect.Type) string {
 		if err := u.UnmarshalText(nil); err != nil { // which says what it takes
 			what, _, _ := strings.Cut(err.Error(), ", have ")
 			if t.Kind() == reflect.Struct && len(fieldsOf(t)) > 0 {
-				what += ", or a mapping with " + listed(fieldsOf(t).names(), "or")
+				what += ", or a mapping with " + wording.Or(fieldsOf(t).names())
 			}
 			return what
 		}
@@ -220,7 +221,7 @@ func want(t reflect.Type) string {
 	case t == reflect.TypeFor[time.Duration]():
 		return "want a duration with its unit, such as 20ms or 1m30s"
 	case k == reflect.Struct:
-		return "want a mapping with " + listed(fieldsOf(t).names(), "or")
+		return "want a mapping with " + wording.Or(fieldsOf(t).names())
 	case k == reflect.Slice:
 		return "want a list, such as [a, b]"
 	case k == reflect.String:

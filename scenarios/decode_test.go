@@ -9,6 +9,8 @@ import (
 	"testing/fstest"
 
 	"github.com/cockroachdb/datadriven"
+
+	"poolwise/sim/wording"
 )
 
 // The conversations under testdata/decode: each gives a file, perhaps after lines with overrides, and shows the mistakes in it,
@@ -20,7 +22,7 @@ func TestDecode(t *testing.T) {
 			src, o := options(d.Input)
 			show := func(err error) string { // the list of models grows
 				all := modelNames()
-				return strings.NewReplacer(listed(all, "or"), "MODELS", listed(all, "and"), "MODELS").Replace(err.Error()) + "\n"
+				return strings.NewReplacer(wording.Or(all), "MODELS", wording.And(all), "MODELS").Replace(err.Error()) + "\n"
 			}
 			o.Open = data.Open
 			switch d.Cmd {

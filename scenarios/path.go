@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"poolwise/sim/wording"
 )
 
 // step is one part of a path: a key, the name of an item of a list, or the number of an item.
@@ -111,7 +113,7 @@ func (n *node) item(s step) (int, error) {
 	case len(names) == 0:
 		return 0, fmt.Errorf("the list has no item called %q; its items are [0] to [%d]", s.name, len(n.items)-1)
 	}
-	return 0, fmt.Errorf("the list has no item called %q; it has %s", s.name, listed(names, "and"))
+	return 0, fmt.Errorf("the list has no item called %q; it has %s", s.name, wording.And(names))
 }
 
 // find returns the place of the value at path, or else that of the key nearest around it.

@@ -29,6 +29,7 @@ import (
 	"poolwise/sim/pooler"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/wording"
 	"poolwise/workload"
 )
 
@@ -126,7 +127,7 @@ var estimates = []string{"terminating", "steady"}
 func (e Estimate) String() string { return estimates[e] }
 
 // UnmarshalText reads terminating or steady.
-func (e *Estimate) UnmarshalText(text []byte) error { return word(e, estimates, text) }
+func (e *Estimate) UnmarshalText(text []byte) error { return wording.Number(e, estimates, text) }
 
 // Until says when a run ends. The zero value is no answer.
 type Until struct {
@@ -222,18 +223,7 @@ func (l *Level) UnmarshalText(text []byte) error {
 		*l = WarningLevel
 		return nil
 	}
-	return word(l, levels, text)
-}
-
-// word reads one of words into its number.
-func word[T ~uint8](to *T, words []string, text []byte) error {
-	for i, w := range words {
-		if w == string(text) {
-			*to = T(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("want %s, have %q", listed(words, "or"), text)
+	return wording.Number(l, levels, text)
 }
 
 // UnmarshalText reads a check that is only its expression.
@@ -281,7 +271,7 @@ func (p *Pool) decode(d *decoder, n *node, path string) {
 	model := n
 	if n.kind == mapping {
 		if model = n.get("model"); model == nil {
-			d.bad(n.place, path, "want a model: %s", listed(modelNames(), "or"))
+			d.bad(n.place, path, "want a model: %s", wording.Or(modelNames()))
 			return
 		}
 	}
@@ -300,8 +290,8 @@ func (p *Pool) decode(d *decoder, n *node, path string) {
 		if n.kind == mapping {
 			at = join(path, "model")
 		}
-		msg := fmt.Sprintf("there is no model %q; there are %s", short(model.text), listed(modelNames(), "and"))
-		if meant, ok := nearest(model.text, modelNames()); ok {
+		msg := fmt.Sprintf("there is no model %q; there are %s", short(model.text), wording.And(modelNames()))
+		if meant, ok := wording.Nearest(model.text, modelNames()); ok {
 			msg = fmt.Sprintf("there is no model %q, did you mean %s?", short(model.text), meant)
 		}
 		d.bad(model.place, at, "%s", msg)

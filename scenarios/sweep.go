@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // The limits of a sweep.
@@ -256,7 +257,7 @@ func (x *expansion) report(e *Error, settings record.Settings) {
 		for _, s := range settings {
 			with = append(with, s.Key+" = "+s.Value)
 		}
-		e.Msg += " (with " + listed(with, "and") + ")"
+		e.Msg += " (with " + wording.And(with) + ")"
 	}
 	x.errs = append(x.errs, e)
 }

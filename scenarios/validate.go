@@ -8,6 +8,7 @@ import (
 	"poolwise/pool"
 	"poolwise/pool/models"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // The bounds of a scenario as a whole.
@@ -188,7 +189,7 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 		if names == nil {
 			bad("role", fmt.Sprintf("the server has no roles, and so no %q", v.Role))
 		} else {
-			bad("role", fmt.Sprintf("the server has no role %q; it has %s", v.Role, listed(names, "and")))
+			bad("role", fmt.Sprintf("the server has no role %q; it has %s", v.Role, wording.And(names)))
 		}
 	}
 }
@@ -218,7 +219,7 @@ func few(names []string) string {
 	if most := 8; len(names) > most {
 		return strings.Join(names[:most-2], ", ") + " ... " + names[len(names)-1]
 	}
-	return listed(names, "and")
+	return wording.And(names)
 }
 
 // under returns a bad for what lies below path.
