@@ -26,6 +26,7 @@ type Acquires struct {
 
 	env   Env
 	wordy bool // somebody wants to know when an acquire begins
+	turns bool // and what it goes on with
 	slots []Acquire
 	free  []Ticket
 
@@ -35,7 +36,7 @@ type Acquires struct {
 
 // NewAcquires returns an empty set for the pool of env.
 func NewAcquires(env Env) Acquires {
-	return Acquires{env: env, limit: -1, wordy: record.Wants(env.Sink, record.AcquireBegan)}
+	return Acquires{env: env, limit: -1, wordy: record.Wants(env.Sink, record.AcquireBegan), turns: record.Wants(env.Sink, record.AcquireTurned)}
 }
 
 // Begin notes a new acquire and returns its ticket.
@@ -56,6 +57,13 @@ func (a *Acquires) Begin(r Request) Ticket {
 		a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: a.env.Index, Request: r.Number})
 	}
 	return t
+}
+
+// Turn notes that the acquire goes on with a connection in hand that is opened or checked, until it waits again or ends.
+func (a *Acquires) Turn(t Ticket, in record.State) {
+	if a.turns {
+		a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.AcquireTurned, Pool: a.env.Index, Request: a.slots[t].Number, Move: record.Between(in, record.None)})
+	}
 }
 
 // Get returns the acquire of a ticket; the pointer is valid until the next Begin. It panics if the acquire was answered.

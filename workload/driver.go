@@ -33,6 +33,7 @@ type Driver struct {
 	env Env
 	id  sim.ActorID
 	program
+	wordy      bool     // somebody wants to know what a request is at
 	retries    *retries // nil for none
 	streams    streams
 	draws      sim.Rand // of what is being drawn; a local variable would go to the heap
@@ -97,6 +98,7 @@ const (
 func New(env Env, o Options) *Driver {
 	d := &Driver{env: env, limit: -1, end: -1, turning: -1, firstQuery: firstQuery(env.Name)}
 	d.id = env.Sim.Add(d)
+	d.wordy = record.Wants(env.Sink, record.QuerySent) || record.Wants(env.Sink, record.CallBegan)
 	stream := func(purpose string) sim.Stream { return sim.NewStream(env.Seed, env.Name+" "+purpose) }
 	d.streams = streams{
 		luck: stream("luck"), call: stream("call"), query: stream("query"), patience: stream("patience"),

@@ -117,6 +117,9 @@ func (d *Driver) advance(i int32) {
 				continue
 			}
 			s.state = calling
+			if d.wordy {
+				d.noteCall(s)
+			}
 			s.timer = d.sleep(&st.wait, &s.call, sim.Event{To: d.id, Kind: called, A: i})
 			return
 		case opReturn:
@@ -158,6 +161,9 @@ func (d *Driver) query(i int32, st *step) {
 	s := &d.slots[i]
 	n := d.firstQuery + s.number*maxQueries + int64(s.attempt)*d.queries + st.ordinal
 	session := d.env.Pool.Session(d.conns[int(i)*d.depth+int(s.held)-1])
+	if d.wordy {
+		d.noteQuery(s, session)
+	}
 	if session == server.NoSession {
 		s.state = calling
 		d.draws = d.streams.query.At(n)
@@ -166,6 +172,24 @@ func (d *Driver) query(i int32, st *step) {
 	}
 	s.state = querying
 	s.answer = int32(d.env.Server.Query(session, st.query, n, d.reply(queried, i)))
+}
+
+// noteQuery notes that a request waits for a query.
+func (d *Driver) noteQuery(s *slot, session server.Session) {
+	f := record.Fact{At: d.env.Sim.Now(), Kind: record.QuerySent, Pool: d.env.Index, Request: s.number}
+	if session != server.NoSession {
+		f.Conn = d.env.Server.Number(session)
+	}
+	d.env.Sink.Note(f)
+}
+
+// noteCall notes that a request is at work outside the database.
+func (d *Driver) noteCall(s *slot) {
+	f := record.Fact{At: d.env.Sim.Now(), Kind: record.CallBegan, Pool: d.env.Index, Request: s.number}
+	if s.held > 0 {
+		f.Move = record.Between(record.InUse, record.None)
+	}
+	d.env.Sink.Note(f)
 }
 
 // sleep sends ev after a wait. Only a request that may give up needs the timer.

@@ -30,6 +30,7 @@ func (p *instant) Cancel(pool.Ticket)                 { panic("nobody waits") }
 func (p *instant) Return(_ pool.Conn, _ pool.End, r sim.Reply) {
 	p.sim.Answer(r, 0)
 }
+func (p instantServer) Number(server.Session) int32 { return 1 }
 func (p instantServer) Query(_ server.Session, _ *server.Query, _ int64, r sim.Reply) server.Op {
 	p.sim.Answer(r, 0)
 	return 0

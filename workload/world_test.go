@@ -52,6 +52,7 @@ func (w *world) Note(f record.Fact) {
 			return
 		}
 		w.sayf("%v %d", f.Kind, f.Request)
+	case record.QuerySent, record.CallBegan: // the conversations show what follows
 	default:
 		w.sayf("%v %d %v took=%v", f.Kind, f.Request, f.Outcome, f.Took)
 	}
@@ -322,6 +323,8 @@ func (s *fakeServer) Query(session server.Session, _ *server.Query, number int64
 	s.w.sim.After(d, sim.Event{To: s.id, A: int32(len(s.ops) - 1)})
 	return server.Op(len(s.ops) - 1)
 }
+
+func (s *fakeServer) Number(session server.Session) int32 { return int32(session) + 1 }
 
 func (s *fakeServer) Abort(op server.Op) {
 	o := &s.ops[op]

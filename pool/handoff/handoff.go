@@ -191,9 +191,11 @@ func (p *Pool) take(t pool.Ticket) {
 func (p *Pool) takeIdle(t pool.Ticket, c pool.Conn) {
 	switch {
 	case p.tooOld(c):
+		p.acquires.Turn(t, record.Checking)
 		p.hold(t, c)
 		p.destroy(c, record.Idle, false)
 	case p.toTest(c):
+		p.acquires.Turn(t, record.Checking)
 		p.hold(t, c)
 		p.table.Move(c, record.Idle, record.Checking)
 		p.acquires.Get(t).Op = p.env.Server.Ping(p.table.Entry(c).Session, sim.Reply{To: p.id, Kind: validated, A: int32(t)})
@@ -243,6 +245,7 @@ func (p *Pool) reserve(t pool.Ticket) {
 }
 
 func (p *Pool) create(t pool.Ticket) {
+	p.acquires.Turn(t, record.Opening)
 	who := server.Caller{Pool: p.env.Index, Role: p.env.Role}
 	op := p.env.Server.Connect(who, sim.Reply{To: p.id, Kind: connected, A: int32(t)})
 	p.acquires.Get(t).Op = op

@@ -66,6 +66,7 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 		p.acquires.Fail(t, record.PoolIsClosed)
 	default:
 		q := p.acquires.Get(t)
+		p.acquires.Turn(t, record.Opening)
 		q.Conn = p.table.Add(record.Opening)
 		q.Op = p.env.Server.Connect(server.Caller{Pool: p.env.Index, Role: p.env.Role}, sim.Reply{To: p.id, Kind: connected, A: int32(t)})
 	}

@@ -149,6 +149,7 @@ func (p *Pool) take(t pool.Ticket) {
 			continue
 		}
 		if p.opt.TestOnAcquire {
+			p.acquires.Turn(t, record.Checking)
 			p.table.Move(c, record.Idle, record.Checking)
 			q.Conn = c
 			q.Op = p.env.Server.Ping(e.Session, sim.Reply{To: p.id, Kind: checked, A: int32(t)})
@@ -158,6 +159,7 @@ func (p *Pool) take(t pool.Ticket) {
 		p.acquires.Grant(t, c)
 		return
 	}
+	p.acquires.Turn(t, record.Opening)
 	q.Conn = p.table.Add(record.Opening)
 	p.setBroken(q.Conn, false)
 	q.Op = p.env.Server.Connect(server.Caller{Pool: p.env.Index, Role: p.env.Role}, sim.Reply{To: p.id, Kind: connected, A: int32(t)})

@@ -79,6 +79,10 @@ func (p *Pooler) lend(q *pool, i int32, o server.Op, waited time.Duration) {
 	l.client = s
 	p.clients[s].link = i
 	p.move(q, i, l.state, record.InUse, waited)
+	if p.tell {
+		c := &p.clients[s]
+		p.note(record.Fact{Kind: record.PoolerServes, Pool: c.caller.Pool, Conn: c.number})
+	}
 	p.run(o, i)
 }
 

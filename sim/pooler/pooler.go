@@ -8,7 +8,7 @@ import (
 	"poolwise/sim/server"
 )
 
-// Pooler is the pooler. It implements server.Backend, server.HardCloser, server.Settler and sim.Actor.
+// Pooler is the pooler. It implements server.Backend, server.Settler, server.Exiter and sim.Actor.
 type Pooler struct {
 	sim     *sim.Sim
 	id      sim.ActorID
@@ -18,6 +18,7 @@ type Pooler struct {
 	watcher server.Watcher // nil if the backend is none
 	settler server.Settler // nil if the backend is none
 	noteAll bool           // the sink wants to know of moves and waits
+	tell    bool           // the sink wants to know whom server connections serve
 
 	connect, login, close, roundTrip     latency
 	connects, logins, closes, roundTrips sim.Stream
@@ -115,6 +116,7 @@ func New(sm *sim.Sim, sink record.Sink, seed uint64, backend server.Backend, o O
 	p.watcher, _ = backend.(server.Watcher)
 	p.settler, _ = backend.(server.Settler)
 	p.noteAll = record.Wants(sink, record.PoolerMoved) || record.Wants(sink, record.PoolerWaitBegan) || record.Wants(sink, record.PoolerWaitEnded)
+	p.tell = record.Wants(sink, record.PoolerServes)
 	p.connect, p.login = newLatency(sm, o.ClientConnect), newLatency(sm, o.ClientLogin)
 	p.close, p.roundTrip = newLatency(sm, o.ClientClose), newLatency(sm, o.RoundTrip)
 	p.connects = sim.NewStream(seed, "pooler.client_connect")

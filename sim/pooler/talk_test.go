@@ -43,7 +43,7 @@ func (c *talk) Note(f record.Fact) {
 	}
 	who := "conn"
 	switch f.Kind {
-	case record.QueryQueued, record.QueryBegan, record.CloseBegan, record.PingBegan:
+	case record.QueryQueued, record.QueryBegan, record.CloseBegan, record.PingBegan, record.PoolerServes:
 		return
 	case record.PoolerConnected, record.PoolerLeft, record.PoolerWaitBegan, record.PoolerWaitEnded:
 		who = "client"

@@ -20,7 +20,7 @@ type Fact struct {
 	Pool    int16         // index of the pool (the instance), -1 for none
 	Kind    FactKind
 	Outcome Outcome // of what ended
-	Move    Move    // of ConnMoved and PoolerMoved; of HookBegan, From is where the connection is meanwhile
+	Move    Move    // of ConnMoved and PoolerMoved; of HookBegan, AcquireTurned and CallBegan, From is where the connection is meanwhile
 }
 
 // FactKind says what happened.
@@ -32,18 +32,21 @@ const (
 	RequestBegan FactKind = iota // its intended arrival is At
 	RequestEnded                 // Outcome, Took since the intended arrival
 	RequestRetry                 // another attempt will follow
+	QuerySent                    // the request waits for a query from now on; Conn is the connection's number, 0 where no server runs it
+	CallBegan                    // the request is at work outside the database from now on; Move.From is InUse if it keeps a connection meanwhile
 	// A pool.
-	AcquireBegan // a caller asks for a connection
-	AcquireEnded // Outcome; Took since AcquireBegan
-	WaitBegan    // the acquire is queued
-	WaitEnded    // the acquire left the queue, whatever follows
-	Returned     // the caller gave the connection back; Took since it was granted
-	ConnMoved    // a connection's place in the pool went From -> To (None: not in the pool)
-	Leaked       // a slot of the pool is lost for ever
-	SlowAcquire  // an acquire took longer than the pool's threshold; Took
-	PoolClosed   // the pool was marked closed
-	PoolNote     // something worth counting in the report; Outcome says what
-	HookBegan    // a hook of the user runs on the connection; Move.From is the state that it is in meanwhile
+	AcquireBegan  // a caller asks for a connection
+	AcquireEnded  // Outcome; Took since AcquireBegan
+	AcquireTurned // the acquire goes on with a connection in hand, until WaitBegan; Move.From is where that is: Opening, Checking
+	WaitBegan     // the acquire is queued
+	WaitEnded     // the acquire left the queue, whatever follows
+	Returned      // the caller gave the connection back; Took since it was granted
+	ConnMoved     // a connection's place in the pool went From -> To (None: not in the pool)
+	Leaked        // a slot of the pool is lost for ever
+	SlowAcquire   // an acquire took longer than the pool's threshold; Took
+	PoolClosed    // the pool was marked closed
+	PoolNote      // something worth counting in the report; Outcome says what
+	HookBegan     // a hook of the user runs on the connection; Move.From is the state that it is in meanwhile
 	// The program that a pool belongs to.
 	Paused   // it stands still; Took is for how long
 	Exited   // it has ended, and all that the pool had with it
@@ -67,15 +70,16 @@ const (
 	PoolerWaitBegan // the client waits for a server connection; without a Conn it does so in its connect
 	PoolerWaitEnded // it waits no longer; Outcome is OK if it was served; Took
 	PoolerMoved     // a server connection went From -> To (None: not there), as in a pool; Conn is the server's number of it; to InUse: Took is how long its client has waited for it
+	PoolerServes    // noted after PoolerMoved to InUse: Conn is the number of the client's session that is served from now on
 	numFactKinds
 )
 
 var factNames = [numFactKinds]string{
-	"request", "request_end", "request_retry",
-	"acquire", "acquire_end", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
+	"request", "request_end", "request_retry", "query_sent", "call",
+	"acquire", "acquire_end", "acquire_turn", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
 	"pause", "exit", "reroute",
 	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
-	"pooler_connect_end", "pooler_leave", "pooler_wait", "pooler_wait_end", "pooler_move",
+	"pooler_connect_end", "pooler_leave", "pooler_wait", "pooler_wait_end", "pooler_move", "pooler_serve",
 }
 
 // String returns the name of the kind as it stands in a trace.

@@ -25,6 +25,7 @@ type Recorder struct {
 	peakOpen int64
 
 	pooler *poolerPart // nil until there is one
+	groups *groups     // nil for none
 }
 
 // part is what is measured of one pool.
@@ -69,7 +70,8 @@ func (r *Recorder) sum() *part {
 // Wants reports whether facts of a kind change what is measured.
 func (r *Recorder) Wants(k FactKind) bool {
 	switch k {
-	case AcquireBegan, ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, HookBegan, Paused, Rerouted:
+	case QuerySent, CallBegan, AcquireBegan, AcquireTurned, HookBegan, Paused, Rerouted,
+		ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, PoolerServes:
 		return false
 	}
 	return true
@@ -105,6 +107,9 @@ func (r *Recorder) Note(f Fact) {
 		r.moved(&r.parts[f.Pool], &f)
 		if !r.shared {
 			r.moved(&r.total, &f)
+			if p := r.groups.part(f.Pool); p != nil {
+				r.moved(p, &f)
+			}
 		}
 	case Leaked:
 		r.parts[f.Pool].leaked++
@@ -157,6 +162,9 @@ func (r *Recorder) add(pool int16, level int, at sim.Time, d int64) {
 	r.parts[pool].level[level].Add(at, d)
 	if !r.shared {
 		r.total.level[level].Add(at, d)
+		if p := r.groups.part(pool); p != nil {
+			p.level[level].Add(at, d)
+		}
 	}
 }
 
@@ -182,6 +190,7 @@ func (r *Recorder) tick(at sim.Time) {
 		}
 		r.total.restart(r.from)
 		r.pooler.restart(r.from)
+		r.groups.restart(r.from)
 		r.warm = true
 	}
 	r.series.upTo(at)
@@ -222,6 +231,7 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	} else {
 		run.Levels = r.total.levels(r.from, end)
 	}
+	r.groups.finish(run)
 	run.Pooler = r.pooler.finish(r.from, end)
 	return run
 }
@@ -248,6 +258,7 @@ func (p *part) levels(from, end sim.Time) Levels {
 type Run struct {
 	From, End sim.Time
 	Parts     []Part // one for each pool
+	Groups    []GroupRun
 	Levels    Levels // of all pools together
 	Connect   Histogram
 	Server    ServerStats

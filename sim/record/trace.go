@@ -31,6 +31,7 @@ type traceLine struct {
 	Conn    int32  `json:"conn,omitempty"`
 	From    string `json:"from,omitempty"`
 	To      string `json:"to,omitempty"`
+	In      string `json:"in,omitempty"` // where the connection is meanwhile
 	Outcome string `json:"outcome,omitempty"`
 	Took    *int64 `json:"took,omitempty"`
 }
@@ -54,6 +55,9 @@ func (t *Trace) noteJSON(f Fact) error {
 	}
 	if f.Kind.moves() {
 		l.From, l.To = f.Move.From().String(), f.Move.To().String()
+	}
+	if f.Kind.stays() && f.Move.From() != None {
+		l.In = f.Move.From().String()
 	}
 	if f.Kind.ends() {
 		l.Outcome = f.Outcome.String()
@@ -83,6 +87,9 @@ func (t *Trace) noteText(f Fact) error {
 	if f.Kind.moves() {
 		fmt.Fprintf(t.w, " %s -> %s", f.Move.From(), f.Move.To())
 	}
+	if f.Kind.stays() && f.Move.From() != None {
+		fmt.Fprintf(t.w, " %s", f.Move.From())
+	}
 	if f.Kind.ends() {
 		fmt.Fprintf(t.w, " %s", f.Outcome)
 	}
@@ -110,6 +117,9 @@ func (t *Trace) Close() error {
 
 // moves reports whether facts of the kind have a From and a To.
 func (k FactKind) moves() bool { return k == ConnMoved || k == PoolerMoved }
+
+// stays reports whether facts of the kind say by From where a connection is meanwhile.
+func (k FactKind) stays() bool { return k == HookBegan || k == AcquireTurned || k == CallBegan }
 
 // ends reports whether facts of the kind have an Outcome.
 func (k FactKind) ends() bool {
