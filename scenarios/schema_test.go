@@ -338,10 +338,9 @@ func (f form) value(schema any, depth int) *node {
 	case s["type"] == "object":
 		n.kind = mapping
 		props, _ := s["properties"].(object)
-		then := object{}
 		all, _ := s["allOf"].([]any)
 		if len(all) > 0 {
-			then = rapid.SampledFrom(all).Draw(f.t, "model").(object)
+			then := rapid.SampledFrom(all).Draw(f.t, "model").(object)
 			name := then["if"].(object)["properties"].(object)["model"].(object)["const"].(string)
 			n.keys = append(n.keys, entry{name: "model", value: (&node{kind: scalar, text: name}).measured()})
 			props = then["then"].(object)["properties"].(object)

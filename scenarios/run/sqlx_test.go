@@ -342,7 +342,7 @@ func TestSqlxOneDeadline(t *testing.T) {
 
 	// After the restart (the last half; the queries under way fail) there is next to none of it: every arrival makes an attempt
 	// to connect, and is given up.
-	c, s = tell(t, "sqlx-one-deadline", "1100/s, restart")
+	_, s = tell(t, "sqlx-one-deadline", "1100/s, restart")
 	after := s.from(21*time.Second, 40*time.Second)
 	if served := len(after.ended(record.AcquireEnded, record.OK)); served > 1100*19/100 {
 		t.Errorf("%d requests were served after the restart, want hardly any of %d", served, 1100*19)
