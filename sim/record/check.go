@@ -15,9 +15,9 @@ import (
 //	p(99)<50ms   p(95){wait}<10ms   avg{service=api}<=1s   failed_rate<0.1%   timeouts<=0   throughput>900/s   waiting.max<10
 //
 // Durations are described by p(50), p(90), p(95), p(99), p(99.9), avg, min, max and med: of the latency of successful requests
-// or, with a selector, of {wait}, {hold}, {connect} or {failed_after}. {service=NAME} selects one of several pools. Counts are
-// those of one replication, on the average if there are several. The unit of the limit is that of the figure: 50ms, 0.1% (or
-// 0.001), 900/s, or a bare number for a count.
+// or, with a selector, of {wait}, {hold}, {connect} or {failed_after}. {service=NAME} selects one of several pools, or all those
+// of a service with several instances. Counts are those of one replication, on the average if there are several. The unit of the
+// limit is that of the figure: 50ms, 0.1% (or 0.001), 900/s, or a bare number for a count.
 //
 // The limit may be the figure of a baseline, or a multiple of it: p(99)<=baseline*1.05.
 type Expr struct {
@@ -203,7 +203,7 @@ func (f Figure) String() string {
 	return s
 }
 
-// Service returns the pool that the figure selects, empty if it selects none.
+// Service returns the pool or service that the figure selects, empty if it selects none.
 func (f Figure) Service() string { return f.service }
 
 // Unit returns the unit of the figure: ns, ratio, count or per_second.
@@ -299,13 +299,15 @@ func (f Figure) measure(c *Cell) Float {
 	return f.metric.cell(c)
 }
 
-// service returns what is known of one pool as a cell, nil if there is no such pool.
+// service returns what is known of one pool, or of all those of a service, as a cell; nil if there is no such.
 func (c *Cell) service(name string) *Cell {
-	for i := range c.Pools {
-		if p := &c.Pools[i]; p.Name == name {
-			return &Cell{
-				Replications: c.Replications, Requests: p.Requests, Latency: p.Latency, Wait: p.Wait, Hold: p.Hold,
-				Throughput: p.Throughput, FailedRate: p.FailedRate, Levels: p.Levels,
+	for _, all := range [][]PoolCell{c.Pools, c.Services} {
+		for i := range all {
+			if p := &all[i]; p.Name == name {
+				return &Cell{
+					Replications: c.Replications, Requests: p.Requests, Latency: p.Latency, Wait: p.Wait, Hold: p.Hold,
+					Throughput: p.Throughput, FailedRate: p.FailedRate, Levels: p.Levels,
+				}
 			}
 		}
 	}

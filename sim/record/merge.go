@@ -59,23 +59,28 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	if len(pools) > 1 {
 		for j, name := range pools {
-			c.Pools = append(c.Pools, mergePool(name, j, runs))
+			p := mergePools(name, j, 1, runs)
+			p.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Parts[j].Levels })
+			c.Pools = append(c.Pools, p)
 		}
 	}
+	c.Services = mergeGroups(runs)
 	return c
 }
 
-func mergePool(name string, j int, runs []*Run) PoolCell {
+// mergePools makes a cell of n pools from the first on, without their levels.
+func mergePools(name string, first, n int, runs []*Run) PoolCell {
 	pc := PoolCell{Name: name}
-	one := make([][]*Part, len(runs))
+	parts := make([][]*Part, len(runs))
 	for i, r := range runs {
-		one[i] = []*Part{&r.Parts[j]}
+		for j := range n {
+			parts[i] = append(parts[i], &r.Parts[first+j])
+		}
 	}
 	var merged Part
-	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(one, &merged)
-	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(one[i]) })
-	pc.FailedRate = mergeFailedRate(one)
-	pc.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Parts[j].Levels })
+	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(parts, &merged)
+	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
+	pc.FailedRate = mergeFailedRate(parts)
 	return pc
 }
 

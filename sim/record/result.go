@@ -52,7 +52,8 @@ type Cell struct {
 	SlowAcquires int64        `json:"slow_acquires,omitempty"`
 	PoolNotes    Counts       `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
 	Warnings     []string     `json:"warnings"`
-	Pools        []PoolCell   `json:"pools,omitempty"` // with several pools: each of them
+	Pools        []PoolCell   `json:"pools,omitempty"`    // with several pools: each of them
+	Services     []PoolCell   `json:"services,omitempty"` // the totals of services with several instances
 	Pooler       *PoolerCell  `json:"pooler,omitempty"`
 	Servers      []ServerCell `json:"servers,omitempty"` // with several servers: each of them
 	Actions      []ActionCell `json:"actions,omitempty"` // what the actions of the scenario did
@@ -78,9 +79,10 @@ const (
 	ByMaximum   = "maximum"   // there were as many replications as were allowed
 )
 
-// PoolCell is the part of a cell that belongs to one pool.
+// PoolCell is the part of a cell that belongs to one pool, or to those of a service.
 type PoolCell struct {
 	Name       string   `json:"name"`
+	Instances  int      `json:"instances,omitempty"` // of a service
 	Requests   Requests `json:"requests"`
 	Latency    Summary  `json:"latency"`
 	Wait       Summary  `json:"wait"`
