@@ -12,6 +12,7 @@ import (
 	"poolwise/sim"
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
+	"poolwise/sim/simtest"
 )
 
 // talk is one conversation with a server. Every fact and every answer is a line of it.
@@ -202,160 +203,35 @@ func parseTime(t *testing.T, s string) time.Duration {
 	return d
 }
 
-// options reads the arguments of "server".
+// options reads the arguments of "server", which are options by their yaml names, and its input: a line for each fault and role.
 func options(t *testing.T, d *datadriven.TestData) Options {
 	var o Options
-	for _, a := range d.CmdArgs {
-		v := a.Vals[0]
-		number := func() int {
-			n, err := strconv.Atoi(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
+	must := func(err error) {
+		if err != nil {
+			d.Fatalf(t, "%v", err)
 		}
-		switch a.Key {
-		case "cores":
-			o.Cores = number()
-		case "discipline":
-			if err := o.Discipline.UnmarshalText([]byte(v)); err != nil {
-				t.Fatal(err)
-			}
-		case "limit":
-			o.ConnectionLimit = number()
-		case "superuser_reserved":
-			o.SuperuserReserved = number()
-		case "reserved":
-			o.Reserved = number()
-		case "limit_error":
-			if err := o.LimitError.UnmarshalText([]byte(v)); err != nil {
-				t.Fatal(err)
-			}
-		case "connect":
-			o.Connect = dist.Fixed(parseTime(t, v))
-		case "login_cpu":
-			o.LoginCPU = dist.Fixed(parseTime(t, v))
-		case "close":
-			o.Close = dist.Fixed(parseTime(t, v))
-		case "close_hard":
-			o.CloseHard = dist.Fixed(parseTime(t, v))
-		case "ping":
-			o.Ping = dist.Fixed(parseTime(t, v))
-		case "round_trip":
-			o.RoundTrip = dist.Fixed(parseTime(t, v))
-		case "refuse_after":
-			o.RefuseAfter = parseTime(t, v)
-		case "timer_overhead":
-			o.TimerOverhead = parseTime(t, v)
-		case "statement_timeout":
-			o.StatementTimeout = parseTime(t, v)
-		case "sigma", "kappa":
-			x, err := strconv.ParseFloat(v, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a.Key == "sigma" {
-				o.Contention.Sigma = x
-			} else {
-				o.Contention.Kappa = x
-			}
-		case "plan":
-			for _, v := range a.Vals {
-				o.ConnectPlan = append(o.ConnectPlan, parseTime(t, v))
-			}
-		default:
-			t.Fatalf("unknown option %s", a.Key)
+	}
+	for _, a := range d.CmdArgs {
+		known, err := simtest.Set(&o, a.Key, a.Vals...)
+		must(err)
+		if !known {
+			d.Fatalf(t, "there is no option %s", a.Key)
 		}
 	}
 	for line := range strings.Lines(d.Input) {
-		f, ok := strings.CutPrefix(strings.TrimSpace(line), "fault ")
-		if ok {
-			o.Faults = append(o.Faults, parseFault(t, f))
-			continue
-		}
-		f, ok = strings.CutPrefix(strings.TrimSpace(line), "role ")
-		if !ok {
-			t.Fatalf("want fault or role, have %q", line)
-		}
-		r := Role{}
-		for i, w := range strings.Fields(f) {
-			switch n, ok := strings.CutPrefix(w, "limit="); {
-			case ok:
-				r.Limit, _ = strconv.Atoi(n)
-			case i == 0:
-				r.Name = w
-			case w == "superuser":
-				r.Superuser = true
-			case w == "use_reserved":
-				r.UseReserved = true
-			default:
-				t.Fatalf("unknown word %q of a role", w)
-			}
-		}
-		o.Roles = append(o.Roles, r)
-	}
-	o.Validate(func(path, message string) { t.Fatalf("%s: %s: %s", d.Pos, path, message) })
-	return o
-}
-
-func parseFault(t *testing.T, line string) Fault {
-	var f Fault
-	for _, w := range strings.Fields(line) {
-		key, v, _ := strings.Cut(w, "=")
-		number := func() int {
-			n, err := strconv.Atoi(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		switch key {
-		case "at":
-			f.At = parseTime(t, v)
-		case "for":
-			f.For = parseTime(t, v)
-		case "refuse":
-			f.Refuse = true
-		case "stall":
-			f.Stall = true
-		case "error":
-			f.Error = true
-		case "transient_error":
-			f.TransientError = true
-		case "starting_up":
-			f.StartingUp = true
-		case "read_only":
-			f.ReadOnly = true
-		case "auth_failure":
-			f.AuthFailure = true
-		case "connect":
-			d := dist.Fixed(parseTime(t, v))
-			f.Connect = &d
-		case "slow":
-			f.Slow, _ = strconv.ParseFloat(v, 64)
-		case "partition":
-			f.Partition = true
-		case "drop_idle":
-			f.DropIdle = &DropIdle{After: parseTime(t, v)}
-		case "hang":
-			if f.DropIdle != nil {
-				f.DropIdle.Hang = parseTime(t, v)
-			} else {
-				f.Failover.Hang = parseTime(t, v)
-			}
-		case "restart":
-			f.Restart = true
-		case "terminate":
-			f.Terminate = number()
-		case "kill":
-			f.Kill = number()
-		case "failover":
-			f.Failover = &Failover{ReadOnly: v == "read_only"}
+		switch what, words, _ := strings.Cut(strings.TrimSpace(line), " "); what {
+		case "fault":
+			o.Faults = append(o.Faults, Fault{})
+			must(simtest.SetAll(&o.Faults[len(o.Faults)-1], words))
+		case "role":
+			o.Roles = append(o.Roles, Role{})
+			must(simtest.SetAll(&o.Roles[len(o.Roles)-1], words))
 		default:
-			t.Fatalf("unknown word %q of a fault", w)
+			d.Fatalf(t, "want fault or role, have %q", line)
 		}
 	}
-	return f
+	o.Validate(func(path, message string) { d.Fatalf(t, "%s: %s", path, message) })
+	return o
 }
 
 // TestTalk holds the server to the conversations in testdata/talk: "server" makes a new one, with its faults and roles as input, and "beside" a

@@ -11,8 +11,8 @@ import (
 )
 
 // Set sets a field of the struct that options points to, by its `yaml` name or by a path of such names (failover.hang). It
-// reports whether there is that field, and what is wrong with the value. A flag without a value is true; a pointer may be
-// "none"; a list takes all values, anything else one.
+// reports whether there is that field, and what is wrong with the value. A flag without a value is true, a pointer to a struct
+// then points to one; a pointer may be "none"; a list takes all values, anything else one.
 func Set(options any, path string, values ...string) (known bool, err error) {
 	v, known := field(reflect.ValueOf(options).Elem(), path)
 	if !known {
@@ -77,10 +77,14 @@ func set(v reflect.Value, values []string) error {
 		}
 		return nil
 	}
-	if v.Kind() == reflect.Bool && len(values) == 0 {
+	switch {
+	case len(values) == 1:
+	case len(values) == 0 && v.Kind() == reflect.Bool:
 		values = []string{"true"}
-	}
-	if len(values) != 1 {
+	case len(values) == 0 && v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct:
+		v.Set(reflect.New(v.Type().Elem()))
+		return nil
+	default:
 		return fmt.Errorf("want one value, have %d", len(values))
 	}
 	return setOne(v, values[0])

@@ -21,6 +21,7 @@ type options struct {
 	Plan  []time.Duration `yaml:"plan"`
 	Deep  deep            `yaml:"deep"`
 	Far   *deep           `yaml:"far"`
+	Empty *deep           `yaml:"empty"`
 	Other string
 }
 
@@ -41,7 +42,7 @@ func (c *color) UnmarshalText(text []byte) error {
 func TestSet(t *testing.T) {
 	second := time.Second
 	got := options{Off: true, Age: &second, Plan: []time.Duration{9}}
-	line := "limit=3 after=2ms share=0.5 on off=false name=app color=red idle=1s age=none deep.limit=4 far.limit=5"
+	line := "limit=3 after=2ms share=0.5 on off=false name=app color=red idle=1s age=none deep.limit=4 far.limit=5 empty"
 	if err := SetAll(&got, line); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestSet(t *testing.T) {
 	}
 	want := options{
 		Limit: 3, After: 2 * time.Millisecond, Share: 0.5, On: true, Name: "app", Color: 1, Idle: &second,
-		Plan: []time.Duration{time.Millisecond, 2 * time.Millisecond}, Deep: deep{4}, Far: &deep{5},
+		Plan: []time.Duration{time.Millisecond, 2 * time.Millisecond}, Deep: deep{4}, Far: &deep{5}, Empty: &deep{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
