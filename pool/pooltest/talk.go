@@ -32,7 +32,7 @@ type Hooks struct {
 // conversations must take connections along every edge that the model's States list, and along no other.
 //
 //	pool OPTION=VALUE ...     makes and starts a pool before a server. Options of both have their yaml names.
-//	fault at=1s for=2s refuse goes wrong at the server; a line each.
+//	fault at=1s for=2s refuse what goes wrong at the server, a line each
 //	----
 //
 //	do                        commands, a line each. What follows from one at once comes before the next is given.
@@ -136,14 +136,7 @@ func newTalk(t *testing.T, d *datadriven.TestData, m table.Model, hooks Hooks, e
 			d.Fatalf(t, "want an option of the pool or of the server, have %s, which is neither or both", a.Key)
 		}
 	}
-	for line := range strings.Lines(d.Input) {
-		words, ok := strings.CutPrefix(line, "fault ")
-		if !ok {
-			d.Fatalf(t, "want a fault, have %q", line)
-		}
-		so.Faults = append(so.Faults, server.Fault{})
-		c.must(simtest.SetAll(&so.Faults[len(so.Faults)-1], words))
-	}
+	c.must(simtest.SetLines(&so, d.Input))
 	bad := func(path, message string) { d.Fatalf(t, "%s: %s", path, message) }
 	m.Validate(o, bad)
 	so.Validate(bad)

@@ -13,6 +13,7 @@ import (
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/simtest"
 )
 
 // talk is one conversation with a pooler before a server. Every fact but those of queries, and every answer, is a line of it.
@@ -187,139 +188,9 @@ func (c *talk) time(s string) time.Duration {
 	return d
 }
 
-func (c *talk) number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return n
-}
-
-// pooler reads a line of options.
-func (c *talk) options(line string) Options {
-	o := DefaultOptions()
-	for _, w := range strings.Fields(line) {
-		key, v, _ := strings.Cut(w, "=")
-		limit := func(to **time.Duration) {
-			*to = nil
-			if v != "none" {
-				d := c.time(v)
-				*to = &d
-			}
-		}
-		switch key {
-		case "session", "transaction", "statement":
-			if err := o.Mode.UnmarshalText([]byte(key)); err != nil {
-				c.t.Fatal(err)
-			}
-		case "clients":
-			o.MaxClientConnections = c.number(v)
-		case "limit_error":
-			if err := o.LimitError.UnmarshalText([]byte(v)); err != nil {
-				c.t.Fatal(err)
-			}
-		case "size":
-			o.DefaultPoolSize = c.number(v)
-		case "min":
-			o.MinPoolSize = c.number(v)
-		case "reserve":
-			o.ReservePoolSize = c.number(v)
-		case "reserve_timeout":
-			o.ReservePoolTimeout = c.time(v)
-		case "wait":
-			limit(&o.QueryWaitTimeout)
-		case "idle":
-			limit(&o.ServerIdleTimeout)
-		case "lifetime":
-			limit(&o.ServerLifetime)
-		case "check":
-			limit(&o.ServerCheckDelay)
-		case "connect_timeout":
-			limit(&o.ServerConnectTimeout)
-		case "no_reset":
-			o.ServerResetQuery = false
-		case "retry":
-			o.ServerLoginRetry = c.time(v)
-		case "at_once":
-			o.ConnectsAtOnce = c.number(v)
-		case "every":
-			o.ConnectEvery = c.time(v)
-		case "connect":
-			o.ClientConnect = dist.Fixed(c.time(v))
-		case "login":
-			o.ClientLogin = dist.Fixed(c.time(v))
-		case "close":
-			o.ClientClose = dist.Fixed(c.time(v))
-		case "round_trip":
-			o.RoundTrip = dist.Fixed(c.time(v))
-		default:
-			c.t.Fatalf("unknown option %s", key)
-		}
-	}
-	o.Validate(func(path, message string) { c.t.Fatalf("%q: %s: %s", line, path, message) })
-	return o
-}
-
-// server reads lines of options and faults.
-func (c *talk) server(lines string) server.Options {
-	var o server.Options
-	for line := range strings.Lines(lines) {
-		w := strings.Fields(line)
-		f := server.Fault{}
-		for _, w := range w {
-			key, v, _ := strings.Cut(w, "=")
-			switch key {
-			case "cores":
-				o.Cores = c.number(v)
-			case "limit":
-				o.ConnectionLimit = c.number(v)
-			case "connect":
-				o.Connect = dist.Fixed(c.time(v))
-			case "close":
-				o.Close = dist.Fixed(c.time(v))
-			case "ping":
-				o.Ping = dist.Fixed(c.time(v))
-			case "round_trip":
-				o.RoundTrip = dist.Fixed(c.time(v))
-			case "statement_timeout":
-				o.StatementTimeout = c.time(v)
-			case "role_limit":
-				o.Roles = append(o.Roles, server.Role{Name: fmt.Sprintf("r%d", len(o.Roles)+1), Limit: c.number(v)})
-			case "fault":
-			case "at":
-				f.At = c.time(v)
-			case "for":
-				f.For = c.time(v)
-			case "refuse":
-				f.Refuse = true
-			case "stall":
-				f.Stall = true
-			case "starting_up":
-				f.StartingUp = true
-			case "restart":
-				f.Restart = true
-			case "terminate":
-				f.Terminate = c.number(v)
-			case "kill":
-				f.Kill = c.number(v)
-			case "drop_idle":
-				f.DropIdle = &server.DropIdle{After: c.time(v)}
-			case "hang":
-				f.DropIdle.Hang = c.time(v)
-			default:
-				c.t.Fatalf("unknown word %q of a server", w)
-			}
-		}
-		if len(w) > 0 && w[0] == "fault" {
-			o.Faults = append(o.Faults, f)
-		}
-	}
-	o.Validate(func(path, message string) { c.t.Fatalf("%s: %s", path, message) })
-	return o
-}
-
-// TestTalk holds the pooler to the conversations in testdata/talk: "pooler" makes a new one, its first line of input its options,
-// the others those of the server and its faults; "do" takes commands, one a line, and prints what follows from them.
+// TestTalk holds the pooler to the conversations in testdata/talk: "pooler" makes a new one. Its first line of input is its options
+// by their yaml names, the others those of the server, its roles and faults. "do" takes commands, one a line, and prints what
+// follows from them.
 func TestTalk(t *testing.T) {
 	datadriven.Walk(t, "testdata/talk", func(t *testing.T, path string) {
 		var c *talk
@@ -327,9 +198,18 @@ func TestTalk(t *testing.T) {
 			if d.Cmd == "pooler" {
 				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]server.Session{}, ops: map[string]server.Op{}}
 				c.id = c.sim.Add(c)
+				o, so := DefaultOptions(), server.Options{}
 				first, rest, _ := strings.Cut(d.Input, "\n")
-				c.srv = server.New(c.sim, c, 1, c.server(rest))
-				c.pooler = New(c.sim, c, 1, c.srv, c.options(first))
+				for _, err := range []error{simtest.SetAll(&o, first), simtest.SetLines(&so, rest)} {
+					if err != nil {
+						d.Fatalf(t, "%v", err)
+					}
+				}
+				bad := func(path, message string) { d.Fatalf(t, "%s: %s", path, message) }
+				o.Validate(bad)
+				so.Validate(bad)
+				c.srv = server.New(c.sim, c, 1, so)
+				c.pooler = New(c.sim, c, 1, c.srv, o)
 				c.sim.Check = c.pooler.Verify
 				return ""
 			}

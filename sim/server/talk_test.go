@@ -206,29 +206,13 @@ func parseTime(t *testing.T, s string) time.Duration {
 // options reads the arguments of "server", which are options by their yaml names, and its input: a line for each fault and role.
 func options(t *testing.T, d *datadriven.TestData) Options {
 	var o Options
-	must := func(err error) {
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-	}
 	for _, a := range d.CmdArgs {
-		known, err := simtest.Set(&o, a.Key, a.Vals...)
-		must(err)
-		if !known {
-			d.Fatalf(t, "there is no option %s", a.Key)
+		if known, err := simtest.Set(&o, a.Key, a.Vals...); err != nil || !known {
+			d.Fatalf(t, "option %s: known %v, %v", a.Key, known, err)
 		}
 	}
-	for line := range strings.Lines(d.Input) {
-		switch what, words, _ := strings.Cut(strings.TrimSpace(line), " "); what {
-		case "fault":
-			o.Faults = append(o.Faults, Fault{})
-			must(simtest.SetAll(&o.Faults[len(o.Faults)-1], words))
-		case "role":
-			o.Roles = append(o.Roles, Role{})
-			must(simtest.SetAll(&o.Roles[len(o.Roles)-1], words))
-		default:
-			d.Fatalf(t, "want fault or role, have %q", line)
-		}
+	if err := simtest.SetLines(&o, d.Input); err != nil {
+		d.Fatalf(t, "%v", err)
 	}
 	o.Validate(func(path, message string) { d.Fatalf(t, "%s: %s", path, message) })
 	return o

@@ -42,6 +42,23 @@ func SetAll(options any, line string) error {
 	return nil
 }
 
+// SetLines does so with every line; one such as "fault at=1s refuse" adds an item of these words to the list `faults`.
+func SetLines(options any, lines string) error {
+	for line := range strings.Lines(lines) {
+		to, words := options, line
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		list, found := field(reflect.ValueOf(options).Elem(), word+"s")
+		if found && list.Kind() == reflect.Slice && list.Type().Elem().Kind() == reflect.Struct {
+			list.Set(reflect.Append(list, reflect.Zero(list.Type().Elem())))
+			to, words = list.Index(list.Len()-1).Addr().Interface(), rest
+		}
+		if err := SetAll(to, words); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimSpace(line), err)
+		}
+	}
+	return nil
+}
+
 // field finds the field of a path, and makes the structs on the way.
 func field(v reflect.Value, path string) (reflect.Value, bool) {
 	name, rest, deeper := strings.Cut(path, ".")

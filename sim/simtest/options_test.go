@@ -22,6 +22,7 @@ type options struct {
 	Deep  deep            `yaml:"deep"`
 	Far   *deep           `yaml:"far"`
 	Empty *deep           `yaml:"empty"`
+	Walls []deep          `yaml:"walls"`
 	Other string
 }
 
@@ -55,6 +56,24 @@ func TestSet(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestSetLines(t *testing.T) {
+	var got options
+	if err := SetLines(&got, "wall limit=1\nlimit=3 on\n  wall\nname=app\n"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(options{Limit: 3, On: true, Name: "app", Walls: []deep{{1}, {}}}, got); diff != "" {
+		t.Error(diff)
+	}
+	for lines, want := range map[string]string{
+		"limit=3\nwall height=2\n": "wall height=2: there is no height",
+		"wal limit=1":              "wal limit=1: there is no wal",
+	} {
+		if err := SetLines(&options{}, lines); err == nil || err.Error() != want {
+			t.Errorf("%s: have %v, want %s", lines, err, want)
+		}
 	}
 }
 
