@@ -47,7 +47,7 @@ func Open(name string) ([]byte, error) {
 	if meant, ok := wording.Nearest(name, names); ok {
 		return nil, fmt.Errorf("there is no built-in scenario %q, did you mean %s?", short(name), meant)
 	}
-	return nil, fmt.Errorf("there is no built-in scenario %q; there are %s", short(name), wording.And(names))
+	return nil, fmt.Errorf("there is no built-in scenario %q; there are %s", short(name), few(names))
 }
 
 // Starter returns a commented scenario with every section, to start from.

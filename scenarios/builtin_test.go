@@ -32,7 +32,7 @@ func TestOpenSaysWhatThereIs(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	_, err = Open("../go.mod")
-	if err == nil || !strings.Contains(err.Error(), "there are lab-fleet-of-12, ") {
+	if err == nil || !strings.Contains(err.Error(), "there are asyncio-drain, ") {
 		t.Errorf("%v", err)
 	}
 }
