@@ -325,6 +325,32 @@ func TestCompareTheOtherWayRound(t *testing.T) {
 	})
 }
 
+// The zone of indifference is a share of before. What is significant but small is neither better nor worse, and no difference
+// either if the interval ends outside the zone.
+func TestZoneOfIndifference(t *testing.T) {
+	for _, c := range []struct {
+		after []float64
+		want  Verdict
+	}{
+		{[]float64{102, 102, 102}, NoDifference},
+		{[]float64{98, 98, 98}, NoDifference},
+		{[]float64{102.01, 102.01, 102.01}, Better}, // 2.01 is within 2 % of after
+		{[]float64{97.99, 97.99, 97.99}, Worse},
+		{[]float64{101, 101.1, 101.2}, NoDifference}, // 0.85 to 1.35
+		// Mean 1.6, variance 0.215 and standard error 0.207: 1.02 to 2.18, and t = 7.7 with 4 degrees of freedom, p = 0.0015.
+		{[]float64{101, 101.5, 102.2, 101.9, 101.4}, Inconclusive},
+	} {
+		result := func(v []float64) *record.Result {
+			return &record.Result{Cells: []record.Cell{{Replications: len(v), Samples: record.Samples{{Figure: "throughput", Values: v}}}}}
+		}
+		before := slices.Repeat([]float64{100}, len(c.after))
+		got := Compare(result(before), result(c.after), CompareOptions{Indifference: 0.02})
+		if r := got.Pairs[0].Figures[0]; r.Verdict != c.want {
+			t.Errorf("%v: %s, want %s: %+v", c.after, r.Verdict, c.want, r)
+		}
+	}
+}
+
 // A verdict is what the definition says, and the corrected p keep the order of the p.
 func TestVerdictsAreWhatTheyMean(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

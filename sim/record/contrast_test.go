@@ -288,8 +288,10 @@ func TestARunMeetsItsOwnBaseline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := e.EvaluateAgainst(&c, &saved); got.Status != Passed {
-				t.Fatalf("%s: %s: %+v", expr, got.Status, got)
+			for _, pair := range [][2]*Cell{{&c, &saved}, {&saved, &c}, {&c, &c}} {
+				if got := e.EvaluateAgainst(pair[0], pair[1]); got.Status != Passed {
+					t.Fatalf("%s: %s: %+v", expr, got.Status, got)
+				}
 			}
 		}
 	})
