@@ -121,6 +121,13 @@ func (a *Acquires) Grant(t Ticket, c Conn) { a.end(t, record.OK, int32(c)) }
 // Fail ends an acquire without one.
 func (a *Acquires) Fail(t Ticket, o record.Outcome) { a.end(t, o, server.Code(o)) }
 
+// FailQueued ends all that wait, in the order in which they wait.
+func (a *Acquires) FailQueued(o record.Outcome) {
+	for t := a.Front(); t != NoTicket; t = a.Front() {
+		a.Fail(t, o)
+	}
+}
+
 func (a *Acquires) end(t Ticket, o record.Outcome, b int32) {
 	q := a.Get(t)
 	if a.Queued(t) {

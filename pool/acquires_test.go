@@ -111,6 +111,32 @@ func TestFactsOfAnAcquire(t *testing.T) {
 	check(nil)
 }
 
+// Closing ends those that wait, in their order, and leaves the others under way.
+func TestFailQueued(t *testing.T) {
+	b := newBooth()
+	first, busy, second := b.begin(1), b.begin(2), b.begin(3)
+	b.Enqueue(second)
+	b.Enqueue(first)
+	b.FailQueued(record.PoolIsClosed)
+	b.run(0)
+	code := server.Code(record.PoolIsClosed)
+	if diff := cmp.Diff([]sim.Event{{Kind: answered, A: 3, B: code}, {Kind: answered, A: 1, B: code}}, b.asker.told, cmp.AllowUnexported(sim.Event{})); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	if b.Len() != 0 || b.UnderWay() != 1 || b.Get(busy).Number != 2 {
+		t.Errorf("%d wait, %d under way", b.Len(), b.UnderWay())
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct{ own, byDefault, want time.Duration }{{0, 3, 3}, {2, 3, 2}, {4, 3, 4}, {4, 0, 4}, {0, 0, 0}} {
+		r := Request{Timeout: c.own}
+		if got := r.Limit(c.byDefault); got != c.want {
+			t.Errorf("own %v, default %v: have %v, want %v", c.own, c.byDefault, got, c.want)
+		}
+	}
+}
+
 // deaf is a sink that does not want the beginning of acquires.
 type deaf struct{ notes }
 

@@ -31,7 +31,15 @@ type Request struct {
 	Reply   sim.Reply
 	Number  int64         // of the request: names it in facts and keys random draws
 	Timeout time.Duration // this call's own limit, where the real pool takes one per call; 0 means the pool's default
-	Try     bool          // a try_acquire: answer at once, connection or none
+	Try     bool          // a try_acquire: it does not wait for others; what it does itself the model says
+}
+
+// Limit returns the call's own limit, or else the pool's default.
+func (r *Request) Limit(byDefault time.Duration) time.Duration {
+	if r.Timeout > 0 {
+		return r.Timeout
+	}
+	return byDefault
 }
 
 // End is a way to end a loan.
@@ -89,4 +97,10 @@ type Env struct {
 	Role   int16 // for the server's limits
 	// Lateness is how much later than asked real timers fire; 0 is an exact clock.
 	Lateness time.Duration
+}
+
+// Note notes a fact of the pool, now: it fills in At and Pool.
+func (e *Env) Note(f record.Fact) {
+	f.At, f.Pool = e.Sim.Now(), e.Index
+	e.Sink.Note(f)
 }

@@ -110,6 +110,11 @@ func (t *Table) Count(s record.State) int { return t.count[s] }
 // Size returns how many connections the pool has, those being opened and closed included.
 func (t *Table) Size() int { return len(t.conns) - len(t.free) }
 
+// Stats returns the figures of a pool that counts its connections as the table does.
+func (t *Table) Stats(waiting, leaked int) Stats {
+	return Stats{Size: t.Size(), Idle: t.count[record.Idle], InUse: t.count[record.InUse], Waiting: waiting, Leaked: leaked}
+}
+
 // Each calls f for every connection of the pool, in the order of their names.
 func (t *Table) Each(f func(Conn, *Entry)) {
 	for c := range t.conns {

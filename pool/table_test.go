@@ -86,6 +86,17 @@ func TestLifeInTheTable(t *testing.T) {
 	}
 }
 
+// What a pool notes is of that pool, and now.
+func TestNoteOfAPool(t *testing.T) {
+	var facts notes
+	env := Env{Sim: new(sim.Sim), Sink: &facts, Index: 7}
+	env.Sim.Run(sim.Time(time.Second))
+	env.Note(record.Fact{Kind: record.Leaked, Conn: 3, Request: 4})
+	if diff := cmp.Diff([]record.Fact{{At: sim.Time(time.Second), Kind: record.Leaked, Pool: 7, Conn: 3, Request: 4}}, facts.take()); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+}
+
 // A detached connection has left the pool when it is given back, and its name is free when it is forgotten.
 func TestDetachedIsForgotten(t *testing.T) {
 	table := NewTable(Env{Sim: new(sim.Sim), Sink: new(notes)})
@@ -181,6 +192,9 @@ func TestTableAgainstAMap(t *testing.T) {
 					if table.Count(s) != count[s] {
 						t.Fatalf("%d connections are %v, want %d", table.Count(s), s, count[s])
 					}
+				}
+				if got, want := table.Stats(2, 1), (Stats{len(states), count[record.Idle], count[record.InUse], 2, 1}); got != want {
+					t.Fatalf("have %+v, want %+v", got, want)
 				}
 				got, last := map[Conn]record.State{}, NoConn
 				table.Each(func(c Conn, e *Entry) {

@@ -107,11 +107,7 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 		p.acquires.Fail(t, record.NoneAvailable)
 	default:
 		p.acquires.Enqueue(t)
-		limit := r.Timeout
-		if limit == 0 {
-			limit = p.opt.CheckoutTimeout
-		}
-		p.acquires.Arm(t, limit, sim.Event{To: p.id, Kind: timedOut, A: int32(t)})
+		p.acquires.Arm(t, r.Limit(p.opt.CheckoutTimeout), sim.Event{To: p.id, Kind: timedOut, A: int32(t)})
 	}
 	return t
 }
@@ -161,7 +157,7 @@ func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 	case lent && how == pool.Leak:
 		p.leases.End(c)
 		p.leaked++
-		p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.Leaked, Pool: p.env.Index, Request: p.table.Entry(c).Request})
+		p.env.Note(record.Fact{Kind: record.Leaked, Request: p.table.Entry(c).Request})
 	case lent:
 		p.leases.End(c)
 		p.table.GiveBack(c, record.Idle)
@@ -174,7 +170,7 @@ func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 
 // overRelease is a release without a permit: the semaphore counts it like any other.
 func (p *Pool) overRelease() {
-	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.PoolNote, Pool: p.env.Index, Request: -1, Outcome: record.OverReleased})
+	p.env.Note(record.Fact{Kind: record.PoolNote, Request: -1, Outcome: record.OverReleased})
 	if p.table.Size() < maxSlots {
 		p.extra++
 		p.release(p.table.Add(record.Idle))
@@ -202,20 +198,13 @@ func (p *Pool) Session(pool.Conn) server.Session { return server.NoSession }
 // Close implements pool.Pool.
 func (p *Pool) Close(r sim.Reply) {
 	p.closed = true
-	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.PoolClosed, Pool: p.env.Index, Request: -1})
-	for t := p.acquires.Front(); t != pool.NoTicket; t = p.acquires.Front() {
-		p.acquires.Fail(t, record.PoolIsClosed)
-	}
+	p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
+	p.acquires.FailQueued(record.PoolIsClosed)
 	p.env.Sim.Answer(r, 0)
 }
 
 // Stats implements pool.Pool. The capacity that is left is Size - Leaked.
-func (p *Pool) Stats() pool.Stats {
-	return pool.Stats{
-		Size: p.table.Size(), Idle: p.table.Count(record.Idle), InUse: p.table.Count(record.InUse),
-		Waiting: p.acquires.Len(), Leaked: p.leaked,
-	}
-}
+func (p *Pool) Stats() pool.Stats { return p.table.Stats(p.acquires.Len(), p.leaked) }
 
 // Verify implements pool.Pool: slots are conserved, nobody waits while one is free, and each one in use is lent, on its way to
 // a waiter, or leaked.

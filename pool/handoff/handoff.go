@@ -154,12 +154,7 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 }
 
 // limit returns how long the acquire may last.
-func (p *Pool) limit(q *pool.Acquire) time.Duration {
-	if q.Timeout > 0 {
-		return q.Timeout
-	}
-	return p.opt.AcquireTimeout
-}
+func (p *Pool) limit(q *pool.Acquire) time.Duration { return q.Limit(p.opt.AcquireTimeout) }
 
 // try is an acquire that has no time to test or to open a connection.
 func (p *Pool) try(t pool.Ticket) {
@@ -445,8 +440,7 @@ func (p *Pool) forget(t pool.Ticket) {
 func (p *Pool) lose(c pool.Conn, request int64) {
 	p.places[c].lost = true
 	p.leaked++
-	number := p.table.Entry(c).Number
-	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.Leaked, Pool: p.env.Index, Conn: number, Request: request})
+	p.env.Note(record.Fact{Kind: record.Leaked, Conn: p.table.Entry(c).Number, Request: request})
 }
 
 // giveUp ends an acquire without a connection. What it has in hand goes to others.
@@ -584,8 +578,7 @@ func (p *Pool) Close(r sim.Reply) {
 		return
 	}
 	p.closed, p.closer = true, r
-	now := p.env.Sim.Now()
-	p.env.Sink.Note(record.Fact{At: now, Kind: record.PoolClosed, Pool: p.env.Index, Request: -1})
+	p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
 	p.env.Sim.Cancel(p.sweeper)
 	for t := p.acquires.Front(); t != pool.NoTicket; t = p.acquires.Next(t) {
 		p.wake(t)
@@ -593,7 +586,7 @@ func (p *Pool) Close(r sim.Reply) {
 	for p.idle.Len() > 0 {
 		p.destroy(p.idle.Pop(), record.Idle, false)
 	}
-	p.grace = p.env.Sim.ArmAt(now.Add(p.opt.CloseGrace), sim.Event{To: p.id, Kind: graceOver})
+	p.grace = p.env.Sim.ArmAt(p.env.Sim.Now().Add(p.opt.CloseGrace), sim.Event{To: p.id, Kind: graceOver})
 	p.checkClosed()
 }
 
@@ -615,11 +608,11 @@ func (p *Pool) notReturned() int32 { return int32(p.table.Count(record.InUse)) }
 
 // note notes something worth counting.
 func (p *Pool) note(o record.Outcome, c pool.Conn, request int64) {
-	f := record.Fact{At: p.env.Sim.Now(), Kind: record.PoolNote, Pool: p.env.Index, Request: request, Outcome: o}
+	f := record.Fact{Kind: record.PoolNote, Request: request, Outcome: o}
 	if c != pool.NoConn {
 		f.Conn = p.table.Entry(c).Number
 	}
-	p.env.Sink.Note(f)
+	p.env.Note(f)
 }
 
 // Stats implements pool.Pool. InUse is the borrowed of the ledger.

@@ -110,7 +110,7 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 	case pool.Leak:
 		p.leaked++
 		e := p.table.Entry(c)
-		p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.Leaked, Pool: p.env.Index, Conn: e.Number, Request: e.Request})
+		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 	default:
 		p.table.GiveBack(c, record.Closing)
 		p.env.Server.Close(p.table.Entry(c).Session, sim.Reply{To: p.id, Kind: closed, A: int32(c)})
@@ -124,14 +124,12 @@ func (p *Pool) Session(c pool.Conn) server.Session { return p.table.Entry(c).Ses
 // Close implements pool.Pool: later acquires fail; loans go on.
 func (p *Pool) Close(r sim.Reply) {
 	p.closed = true
-	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.PoolClosed, Pool: p.env.Index, Request: -1})
+	p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
 	p.env.Sim.Answer(r, 0)
 }
 
 // Stats implements pool.Pool.
-func (p *Pool) Stats() pool.Stats {
-	return pool.Stats{Size: p.table.Size(), InUse: p.table.Count(record.InUse), Leaked: p.leaked}
-}
+func (p *Pool) Stats() pool.Stats { return p.table.Stats(p.acquires.Len(), p.leaked) }
 
 // Verify implements pool.Pool.
 func (p *Pool) Verify() { p.table.Verify() }

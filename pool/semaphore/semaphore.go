@@ -126,11 +126,7 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 		p.acquires.Fail(t, record.NoneAvailable)
 	default:
 		p.acquires.Enqueue(t)
-		limit := r.Timeout
-		if limit == 0 {
-			limit = p.opt.AcquireTimeout
-		}
-		if limit > 0 {
+		if limit := r.Limit(p.opt.AcquireTimeout); limit > 0 {
 			p.acquires.Arm(t, limit, sim.Event{To: p.id, Kind: timedOut, A: int32(t)})
 		}
 	}
@@ -263,7 +259,8 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 	case pool.Leak:
 		p.leaked++
 		p.held--
-		p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.Leaked, Pool: p.env.Index, Conn: p.table.Entry(c).Number, Request: p.table.Entry(c).Request})
+		e := p.table.Entry(c)
+		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 	}
 	p.env.Sim.Answer(r, 0)
 }
@@ -314,10 +311,8 @@ func (p *Pool) Session(c pool.Conn) server.Session { return p.table.Entry(c).Ses
 // wait for those.
 func (p *Pool) Close(r sim.Reply) {
 	p.closed = true
-	p.env.Sink.Note(record.Fact{At: p.env.Sim.Now(), Kind: record.PoolClosed, Pool: p.env.Index, Request: -1})
-	for t := p.acquires.Front(); t != pool.NoTicket; t = p.acquires.Front() {
-		p.acquires.Fail(t, record.PoolIsClosed)
-	}
+	p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
+	p.acquires.FailQueued(record.PoolIsClosed)
 	for _, c := range p.idle {
 		p.drop(c, record.Idle)
 	}
@@ -326,12 +321,7 @@ func (p *Pool) Close(r sim.Reply) {
 }
 
 // Stats implements pool.Pool.
-func (p *Pool) Stats() pool.Stats {
-	return pool.Stats{
-		Size: p.table.Size(), Idle: p.table.Count(record.Idle), InUse: p.table.Count(record.InUse),
-		Waiting: p.acquires.Len(), Leaked: p.leaked,
-	}
-}
+func (p *Pool) Stats() pool.Stats { return p.table.Stats(p.acquires.Len(), p.leaked) }
 
 // Verify implements pool.Pool: permits are conserved, nobody waits while one is free, and, unless PermitFirst is set, there
 // are never more connections than permits.

@@ -74,7 +74,7 @@ func (p *Pool) acquirePermit(t *task) {
 		p.waker(t).wake()
 	}
 	if t.kind == acquiring {
-		p.note(record.Fact{Kind: record.WaitBegan, Request: t.request})
+		p.env.Note(record.Fact{Kind: record.WaitBegan, Request: t.request})
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *Pool) leaveQueues(t *task) {
 		t.own = noWait
 	}
 	if t.kind == acquiring {
-		p.note(record.Fact{Kind: record.WaitEnded, Request: t.request})
+		p.env.Note(record.Fact{Kind: record.WaitEnded, Request: t.request})
 	}
 }
 
@@ -217,7 +217,7 @@ func (p *Pool) tryAcquire(request int64) int32 {
 		f.Outcome, f.Conn = record.OK, p.table.Entry(c).Number
 		b = int32(c)
 	}
-	p.note(f)
+	p.env.Note(f)
 	return b
 }
 
@@ -301,9 +301,9 @@ func (p *Pool) lend(t *task, from record.State) {
 	c, took := t.conn, p.sim.Now().Sub(t.began)
 	t.conn = pool.NoConn
 	p.table.Lend(c, from, t.request)
-	p.note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
+	p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
 	if took > p.o.AcquireSlowThreshold {
-		p.note(record.Fact{Kind: record.SlowAcquire, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
+		p.env.Note(record.Fact{Kind: record.SlowAcquire, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
 	}
 	p.sim.Answer(t.reply, int32(c))
 	p.end(t)
@@ -312,7 +312,7 @@ func (p *Pool) lend(t *task, from record.State) {
 // failed ends an acquire, which holds nothing any more, without a connection.
 func (p *Pool) failed(t *task, o record.Outcome) {
 	if t.kind == acquiring {
-		p.note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Outcome: o, Took: p.sim.Now().Sub(t.began)})
+		p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Outcome: o, Took: p.sim.Now().Sub(t.began)})
 	}
 	p.sim.Answer(t.reply, server.Code(o))
 	p.done(t)

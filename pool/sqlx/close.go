@@ -10,7 +10,7 @@ import (
 func (p *Pool) markClosed() {
 	if !p.closed {
 		p.closed = true
-		p.note(record.Fact{Kind: record.PoolClosed, Request: -1})
+		p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
 	}
 	p.onClosed.notify()
 }

@@ -155,7 +155,7 @@ func (p *Pool) filled(t *task, o record.Outcome) {
 		return
 	}
 	if o != record.OK && o != record.PoolIsClosed {
-		p.note(record.Fact{Kind: record.PoolNote, Request: -1, Outcome: o})
+		p.env.Note(record.Fact{Kind: record.PoolNote, Request: -1, Outcome: o})
 	}
 	if t.kind == maintaining {
 		p.scanOn(t)

@@ -35,7 +35,7 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 		p.dropEmpty()
 	case pool.Leak:
 		e := p.table.Entry(c)
-		p.note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
+		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 		p.links[c].leaked = true
 		p.leaked++
 		p.sem.forget()

@@ -45,7 +45,7 @@ func (h *hook) call(number int64) (time.Duration, HookResult) {
 // runHook runs a hook on the connection in hand. It reports whether the hook is over at once, and how it ended is in t.hook.
 func (p *Pool) runHook(t *task, h *hook, number int64, s state) bool {
 	e := p.table.Entry(t.conn)
-	p.note(record.Fact{Kind: record.HookBegan, Conn: e.Number, Request: t.request, Move: record.Between(e.State(), record.None)})
+	p.env.Note(record.Fact{Kind: record.HookBegan, Conn: e.Number, Request: t.request, Move: record.Between(e.State(), record.None)})
 	var takes time.Duration
 	takes, t.hook = h.call(number)
 	if takes <= 0 {

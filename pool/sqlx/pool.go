@@ -107,13 +107,13 @@ func (p *Pool) Start(r sim.Reply) {
 // Acquire implements pool.Pool: PoolInner::acquire, polled once by its caller, or try_acquire. The real pool has no timeout of
 // a single call: the request's is one that its caller puts around the future.
 func (p *Pool) Acquire(r pool.Request) pool.Ticket {
-	p.note(record.Fact{Kind: record.AcquireBegan, Request: r.Number})
+	p.env.Note(record.Fact{Kind: record.AcquireBegan, Request: r.Number})
 	if r.Try {
 		p.sim.Answer(r.Reply, p.tryAcquire(r.Number))
 		return pool.NoTicket
 	}
 	if p.closed {
-		p.note(record.Fact{Kind: record.AcquireEnded, Request: r.Number, Outcome: record.PoolIsClosed})
+		p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: r.Number, Outcome: record.PoolIsClosed})
 		p.sim.Answer(r.Reply, server.Code(record.PoolIsClosed))
 		return pool.NoTicket
 	}
@@ -198,16 +198,10 @@ func (p *Pool) Dropped() bool { return p.dropped }
 // Stats implements pool.Pool. The real pool has size and num_idle.
 func (p *Pool) Stats() pool.Stats { return pool.Stats{Size: p.size, Idle: p.numIdle, Leaked: p.leaked} }
 
-// note notes a fact of this pool at this time.
-func (p *Pool) note(f record.Fact) {
-	f.At, f.Pool = p.sim.Now(), p.env.Index
-	p.env.Sink.Note(f)
-}
-
 // turn notes that an acquire goes on with a connection in hand.
 func (p *Pool) turn(t *task, in record.State) {
 	if p.wordy && t.kind == acquiring {
-		p.note(record.Fact{Kind: record.AcquireTurned, Request: t.request, Move: record.Between(in, record.None)})
+		p.env.Note(record.Fact{Kind: record.AcquireTurned, Request: t.request, Move: record.Between(in, record.None)})
 	}
 }
 
