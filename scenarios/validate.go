@@ -48,7 +48,12 @@ func (s *Scenario) Validate(bad func(path, message string)) {
 	}
 	var names []string
 	if s.instances() <= maxInstances {
-		names = s.PoolNames()
+		for _, v := range s.Services {
+			if v.Instances > 1 {
+				names = append(names, v.Name)
+			}
+		}
+		names = append(names, s.PoolNames()...)
 	}
 	for i, c := range s.Checks {
 		s.validateCheck(c, names, under(bad, fmt.Sprintf("checks[%d]", i)))
@@ -84,16 +89,20 @@ func (s *Scenario) validateServices(bad func(path, message string)) {
 	if s.instances() > maxInstances {
 		bad("services", fmt.Sprintf("want at most %d instances of all services together", maxInstances))
 	}
-	owner := map[string]int{} // of the names of pools
+	owner := map[string]int{} // of the names of pools and of services with several
 	for i := range s.Services {
 		v := &s.Services[i]
 		bad := under(bad, fmt.Sprintf("services[%d]", i))
 		if v.Name == "" {
 			bad("name", "want a name")
 		}
-		for _, name := range v.poolNames() {
+		names := v.poolNames()
+		if v.Instances > 1 {
+			names = append(names, v.Name)
+		}
+		for _, name := range names {
 			if was, twice := owner[name]; twice {
-				bad("name", fmt.Sprintf("services[%d] has a pool called %q already", was, name))
+				bad("name", fmt.Sprintf("services[%d], or one of its pools, is called %q already", was, name))
 				break
 			}
 			owner[name] = i
@@ -194,7 +203,7 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 	}
 }
 
-// validateCheck checks one check; names are those of the pools.
+// validateCheck checks one check; names are those of the services with several instances, and of the pools.
 func (s *Scenario) validateCheck(c Check, names []string, bad func(path, message string)) {
 	if c.Expr == "" {
 		bad("expr", "want a check such as p(99)<200ms")

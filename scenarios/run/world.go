@@ -75,6 +75,7 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.id = w.sim.Add(w)
 	names := sc.PoolNames()
 	w.recorder = record.NewRecorder(len(names), from)
+	w.recorder.Group(groups(sc))
 	w.sink = w.recorder
 	if len(extra) > 0 {
 		w.sink = append(record.Sinks{w.recorder}, extra...)
@@ -103,6 +104,18 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.busy = len(w.members)
 	w.plan()
 	return w
+}
+
+// groups returns the services with several instances.
+func groups(sc *scenarios.Scenario) (all []record.Group) {
+	first := 0
+	for _, s := range sc.All() {
+		if s.Instances > 1 {
+			all = append(all, record.Group{Name: s.Name, First: first, N: s.Instances})
+		}
+		first += s.Instances
+	}
+	return all
 }
 
 // addServers makes the servers and the pooler.
