@@ -32,9 +32,6 @@ type Options struct {
 	CheckoutTimeout time.Duration `yaml:"checkout_timeout" doc:"longest wait for a permit where the request gives none; above 0; default 500ms"`
 }
 
-// Capacity implements pool.Bounded.
-func (o Options) Capacity() int { return o.MaxSize }
-
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options { return Options{MaxSize: 10, CheckoutTimeout: 500 * time.Millisecond} }
 

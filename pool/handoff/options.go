@@ -21,9 +21,6 @@ type Options struct {
 	CloseGrace        time.Duration `yaml:"close_grace" doc:"longest time for which close waits for connections to come back; 0 does not wait; default 10s"`
 }
 
-// Capacity implements pool.Bounded.
-func (o Options) Capacity() int { return o.MaxTotal }
-
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{

@@ -2,6 +2,8 @@
 package models
 
 import (
+	"reflect"
+
 	"poolwise/pool"
 	"poolwise/pool/asyncio"
 	"poolwise/pool/handoff"
@@ -44,6 +46,17 @@ var Table = []Model{
 	model("none", "", "no pool: a connection for every loan",
 		"Each acquire connects and each return closes. What the others are compared with.",
 		none.States, none.DefaultOptions, none.New),
+}
+
+// Capacity returns the value of the option Size: the most connections of a pool with these options. It is 0 if there is no limit.
+func (m Model) Capacity(options any) int {
+	o := reflect.Indirect(reflect.ValueOf(options))
+	for i := range o.NumField() {
+		if o.Type().Field(i).Tag.Get("yaml") == m.Size && m.Size != "" {
+			return int(o.Field(i).Int())
+		}
+	}
+	return 0
 }
 
 // Named returns the model of a name.

@@ -9,6 +9,9 @@ import (
 func TestSizeIsAnOption(t *testing.T) {
 	for _, m := range Table {
 		if m.Size == "" {
+			if n := m.Capacity(m.Defaults()); n != 0 {
+				t.Errorf("%s: a capacity of %d without a limit", m.Name, n)
+			}
 			continue
 		}
 		o := reflect.ValueOf(m.Defaults()).Elem()
@@ -16,8 +19,8 @@ func TestSizeIsAnOption(t *testing.T) {
 		for i := range o.NumField() {
 			if o.Type().Field(i).Tag.Get("yaml") == m.Size {
 				found = true
-				if f := o.Field(i); !f.CanInt() || f.Int() < 1 {
-					t.Errorf("%s: %s is %v by default", m.Name, m.Size, f)
+				if f := o.Field(i); !f.CanInt() || f.Int() < 1 || m.Capacity(m.Defaults()) != int(f.Int()) {
+					t.Errorf("%s: %s is %v by default, its capacity %d", m.Name, m.Size, f, m.Capacity(m.Defaults()))
 				}
 			}
 		}

@@ -39,9 +39,6 @@ type Options struct {
 	PermitFirst    bool          `yaml:"permit_first" doc:"the bug on purpose: the permit is given back before the connection, so a waiter may open one too many; default false"`
 }
 
-// Capacity implements pool.Bounded.
-func (o Options) Capacity() int { return o.Max }
-
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{Max: 8, AcquireTimeout: 30 * time.Second, MaxLifetime: 30 * time.Minute}

@@ -71,9 +71,6 @@ func (r HookResult) String() string { return hookResults[r] }
 // UnmarshalText reads a name.
 func (r *HookResult) UnmarshalText(text []byte) error { return wording.Number(r, hookResults, text) }
 
-// Capacity implements pool.Bounded.
-func (o Options) Capacity() int { return o.MaxConnections }
-
 // DefaultOptions returns the defaults of PoolOptions::new.
 func DefaultOptions() Options {
 	idle, lifetime := 10*time.Minute, 30*time.Minute
