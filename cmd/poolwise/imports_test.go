@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"sim/dist":                    {"sim"},
 	"sim/server":                  {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/wording"},
 	"sim/pooler":                  {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/server", "sim/wording"},
-	"sim/simtest":                 {},
+	"sim/simtest":                 {"sim"},
 	"sim/wording":                 {},
 	"pool":                        {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/server"},
 	"pool/*":                      {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/server", "sim/wording", "pool"},

@@ -13,6 +13,7 @@ import (
 	"poolwise/sim"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/simtest"
 )
 
 // load is the load test of the simulator: tasks that hold a slot for 0.1 s and sometimes forget it, or fail and give it back.
@@ -173,10 +174,6 @@ type history struct {
 	closed  bool
 }
 
-type shuffle struct{ r sim.Rand }
-
-func (c *shuffle) Choose(ready []sim.Event) int { return c.r.Below(len(ready)) }
-
 // Handle implements sim.Actor.
 func (h *history) Handle(ev sim.Event) { h.plans[ev.A](ev.B) }
 
@@ -261,7 +258,7 @@ func TestHistories(t *testing.T) {
 			return time.Duration(rapid.IntRange(0, to).Draw(t, label)) * time.Millisecond
 		}
 		if rapid.Bool().Draw(t, "shuffle") {
-			h.sim.SetChooser(&shuffle{sim.NewStream(rapid.Uint64().Draw(t, "seed"), "ties").At(0)}, 0)
+			h.sim.SetChooser(simtest.Shuffle(rapid.Uint64().Draw(t, "seed")), 0)
 		}
 		h.id = h.sim.Add(h)
 		h.pool = New(pool.Env{Sim: h.sim, Sink: h}, Options{MaxSize: rapid.IntRange(1, 3).Draw(t, "max_size"), CheckoutTimeout: 10 * time.Millisecond})

@@ -12,6 +12,7 @@ import (
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/simtest"
 )
 
 // history is a random life of a pool under shuffled ties. All its times are whole milliseconds, so that much happens at once. It
@@ -44,11 +45,6 @@ type request struct {
 	longest time.Duration
 }
 
-// shuffle is a sim.Chooser that picks by a stream.
-type shuffle struct{ r sim.Rand }
-
-func (c *shuffle) Choose(ready []sim.Event) int { return c.r.Below(len(ready)) }
-
 func ms(t *rapid.T, from, to int, label string) time.Duration {
 	return time.Duration(rapid.IntRange(from, to).Draw(t, label)) * time.Millisecond
 }
@@ -77,7 +73,7 @@ func newHistory(t *rapid.T) *history {
 		so.RefuseAfter = ms(t, 0, 2, "refuse_after")
 	}
 	if rapid.Bool().Draw(t, "shuffle") {
-		h.sim.SetChooser(&shuffle{sim.NewStream(rapid.Uint64().Draw(t, "seed"), "ties").At(0)}, 0)
+		h.sim.SetChooser(simtest.Shuffle(rapid.Uint64().Draw(t, "seed")), 0)
 	}
 	h.id = h.sim.Add(h)
 	h.srv = server.New(h.sim, h, 1, so)

@@ -10,6 +10,7 @@ import (
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/simtest"
 )
 
 // Subject is what History plays with.
@@ -126,7 +127,7 @@ const (
 
 func newCrowd(t *rapid.T, s Subject) *crowd {
 	h := &crowd{t: t, sim: &sim.Sim{}, rest: s.Rest, dropped: map[any]bool{}}
-	h.sim.SetChooser(&shuffler{sim.NewStream(rapid.Uint64().Draw(t, "ties"), "ties").At(0)}, 0)
+	h.sim.SetChooser(simtest.Shuffle(rapid.Uint64().Draw(t, "ties")), 0)
 	h.id = h.sim.Add(h)
 	span := func(name string) time.Duration { return rapid.SampledFrom(spans).Draw(t, name) }
 	o := server.Options{
@@ -172,11 +173,6 @@ func newCrowd(t *rapid.T, s Subject) *crowd {
 type nowhere struct{}
 
 func (nowhere) Note(record.Fact) {}
-
-// shuffler is a Chooser that chooses at random.
-type shuffler struct{ luck sim.Rand }
-
-func (s *shuffler) Choose(ready []sim.Event) int { return s.luck.Below(len(ready)) }
 
 // plan lets a chore be done now, among all else that is due.
 func (h *crowd) plan(c chore) {

@@ -43,9 +43,7 @@ type Hooks struct {
 //	query NAME D              runs a query on the connection
 //	kill N                    ends session N without a word
 //	close                     closes the pool
-//	run D                     lets time pass
-//	after D COMMAND           gives the command later: time passes with run
-//	COMMAND ; COMMAND         gives the second before anything follows from the first
+//	run D, after D COMMAND, COMMAND ; COMMAND, and what else simtest.Script has
 //	----
 //
 // The answer to do is what happened, a line each, and a line on the state of the pool. What has no session yet is a slot.
@@ -99,7 +97,7 @@ type talk struct {
 	srv     *server.Server
 	pool    pool.Pool
 	out     strings.Builder
-	lines   []string // of commands, each done in one event
+	script  simtest.Script
 	calls   []talkCall
 	queries int64
 }
@@ -116,8 +114,7 @@ type talkCall struct {
 const (
 	talkStarts sim.Kind = iota
 	talkStarted
-	talkDoes // A: the line
-	talkGot  // A: the call
+	talkGot // A: the call
 	talkReturned
 	talkQueried
 	talkClosed
@@ -126,6 +123,7 @@ const (
 func newTalk(t *testing.T, d *datadriven.TestData, m table.Model, hooks Hooks, edges map[string]bool) *talk {
 	c := &talk{t: t, d: d, hooks: hooks, edges: edges, sim: new(sim.Sim)}
 	c.id = c.sim.Add(c)
+	c.script = simtest.Script{Sim: c.sim, To: c.id, Command: c.command}
 	o, so := m.Defaults(), server.Options{}
 	for _, a := range d.CmdArgs {
 		ours, err := simtest.Set(o, a.Key, a.Vals...)
@@ -168,26 +166,8 @@ func (c *talk) say(format string, args ...any) { fmt.Fprintf(&c.out, format+"\n"
 // do gives the commands of the input.
 func (c *talk) do() {
 	for line := range strings.Lines(c.d.Input) {
-		line = strings.TrimSpace(line)
-		word, rest, _ := strings.Cut(line, " ")
-		switch word {
-		case "run":
-			c.sim.Run(c.sim.Now().Add(c.time(rest)))
-			continue
-		case "after":
-			wait, commands, _ := strings.Cut(rest, " ")
-			c.sim.After(c.time(wait), c.plan(commands))
-		default:
-			c.sim.Soon(c.plan(line))
-		}
-		c.sim.Run(c.sim.Now())
+		c.must(c.script.Do(line))
 	}
-}
-
-// plan returns the event that gives a line of commands.
-func (c *talk) plan(line string) sim.Event {
-	c.lines = append(c.lines, line)
-	return sim.Event{To: c.id, Kind: talkDoes, A: int32(len(c.lines) - 1)}
 }
 
 func (c *talk) time(word string) time.Duration {
@@ -198,6 +178,9 @@ func (c *talk) time(word string) time.Duration {
 
 // Handle implements sim.Actor.
 func (c *talk) Handle(ev sim.Event) {
+	if c.script.Handle(ev) {
+		return
+	}
 	name := ""
 	if ev.Kind >= talkGot && ev.Kind < talkClosed {
 		name = c.calls[ev.A].name
@@ -209,10 +192,6 @@ func (c *talk) Handle(ev sim.Event) {
 	case talkStarted:
 		if outcome != record.OK {
 			c.say("%v start fails: %v", now, outcome)
-		}
-	case talkDoes:
-		for line := range strings.SplitSeq(c.lines[ev.A], ";") {
-			c.command(line)
 		}
 	case talkGot:
 		if outcome != record.OK {

@@ -9,6 +9,7 @@ import (
 
 	"poolwise/scenarios"
 	"poolwise/sim/record"
+	"poolwise/sim/simtest"
 )
 
 // The validation ladder: queues whose behaviour is known exactly, each harder than the one before, simulated and compared.
@@ -41,8 +42,8 @@ var ladder = []struct {
 		name:     "M/M/8, utilisation 0.8",
 		scenario: open(8, "poisson: 1280/s", "{exponential: {mean: 5ms}}", 8),
 		rungs: []rung{
-			{"mean wait", "avg{wait}", 1e9 * erlangC(8, 6.4) / (1600 - 1280)},
-			{"p99 of wait", "p(99){wait}", 1e9 * math.Log(erlangC(8, 6.4)/0.01) / (1600 - 1280)},
+			{"mean wait", "avg{wait}", 1e9 * simtest.ErlangC(8, 6.4) / (1600 - 1280)},
+			{"p99 of wait", "p(99){wait}", 1e9 * math.Log(simtest.ErlangC(8, 6.4)/0.01) / (1600 - 1280)},
 			{"throughput", "throughput", 1280},
 		},
 	},
@@ -51,8 +52,8 @@ var ladder = []struct {
 		scenario: strings.Replace(open(8, "poisson: 1280/s", "{exponential: {mean: 5ms}}", 8),
 			"acquire,", "acquire: {try: true},", 1),
 		rungs: []rung{
-			{"share lost", "failed_rate", erlangB(8, 6.4)},
-			{"throughput", "throughput", 1280 * (1 - erlangB(8, 6.4))},
+			{"share lost", "failed_rate", simtest.ErlangB(8, 6.4)},
+			{"throughput", "throughput", 1280 * (1 - simtest.ErlangB(8, 6.4))},
 		},
 	},
 	{
@@ -122,22 +123,6 @@ workload: {arrivals: {%s}, request: [acquire, query: %s, release]}`, cores, size
 // sharing is a queue in which all requests progress at once on one core.
 func sharing(service string) string {
 	return strings.Replace(open(1, "poisson: 140/s", service, 100000), "cores: 1", "cores: 1, discipline: sharing", 1)
-}
-
-// erlangB is the probability that an arrival finds all of c servers busy, if those who do are lost; a is the offered load.
-func erlangB(c int, a float64) float64 {
-	b := 1.0
-	for k := 1; k <= c; k++ {
-		b = a * b / (float64(k) + a*b)
-	}
-	return b
-}
-
-// erlangC is the probability that an arrival has to wait for one of c servers.
-func erlangC(c int, a float64) float64 {
-	b := erlangB(c, a)
-	rho := a / float64(c)
-	return b / (1 - rho*(1-b))
 }
 
 // pollaczek is the mean wait, in nanoseconds, of the queue M/G/1 by Pollaczek and Khinchine; second is the second moment.

@@ -9,6 +9,7 @@ import (
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
+	"poolwise/sim/simtest"
 )
 
 // arrivals sends queries through a pooler at the times of a Poisson process, each as a client of its own.
@@ -98,7 +99,7 @@ func TestMMc(t *testing.T) {
 		t.Fatalf("%d queries were served, of %d", len(s.waits), n)
 	}
 	load := float64(service) / float64(gap)
-	wait := erlangC(c, load) * 5 / (c - load)
+	wait := simtest.ErlangC(c, load) * 5 / (c - load)
 	if math.Abs(wait-1.4301) > 1e-4 { // as published tables have it
 		t.Fatalf("Erlang C gives a mean wait of %v", wait)
 	}
@@ -124,16 +125,6 @@ func TestMMc(t *testing.T) {
 	if st := srv.Stats(); st.PeakOpen != c {
 		t.Errorf("%d sessions at the server, want %d", st.PeakOpen, c)
 	}
-}
-
-// erlangC returns the probability that a customer of M/M/c waits, for the offered load a (Erlang 1917).
-func erlangC(c int, a float64) float64 {
-	b := 1.0 // Erlang B by its recursion
-	for k := 1; k <= c; k++ {
-		b = a * b / (float64(k) + a*b)
-	}
-	rho := a / float64(c)
-	return b / (1 - rho*(1-b))
 }
 
 // TestManyClientsFewServerConnections: 500 clients, each with a query at the same instant, on 30 server connections: all are served,

@@ -19,7 +19,7 @@ import (
 // talk is one conversation with a pooler before a server. Every fact but those of queries, and every answer, is a line of it.
 type talk struct {
 	t        *testing.T
-	planned  []string // commands, by the A of the events in which they are done
+	script   simtest.Script
 	sim      *sim.Sim
 	srv      *server.Server
 	pooler   *Pooler
@@ -35,7 +35,6 @@ type talk struct {
 const (
 	opDone sim.Kind = iota
 	connectDone
-	doCommand
 )
 
 func (c *talk) Note(f record.Fact) {
@@ -67,10 +66,7 @@ func (c *talk) Note(f record.Fact) {
 }
 
 func (c *talk) Handle(ev sim.Event) {
-	if ev.Kind == doCommand {
-		for part := range strings.SplitSeq(c.planned[ev.A], ";") {
-			c.command(part)
-		}
+	if c.script.Handle(ev) {
 		return
 	}
 	name := c.names[ev.A]
@@ -86,23 +82,13 @@ func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
 	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
 }
 
-// do lets time pass (run, to, drain), or does commands, separated by semicolons, in one event.
+// do does a line of the script.
 func (c *talk) do(line string) {
-	switch w := strings.Fields(line); w[0] {
-	case "at": // the rest of the line is done at a time, before what is due then
-		c.sim.At(sim.Time(c.time(w[1])), sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
-		c.planned = append(c.planned, strings.Join(w[2:], " "))
-	case "run":
-		c.sim.Run(c.sim.Now().Add(c.time(w[1])))
-	case "to":
-		c.sim.Run(sim.Time(c.time(w[1])))
-	case "drain":
-		c.sim.Run(sim.Forever)
+	if err := c.script.Do(line); err != nil {
+		c.t.Fatalf("%q: %v", line, err)
+	}
+	if strings.TrimSpace(line) == "drain" {
 		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
-	default:
-		c.sim.Soon(sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
-		c.planned = append(c.planned, line)
-		c.sim.Run(c.sim.Now())
 	}
 }
 
@@ -198,6 +184,7 @@ func TestTalk(t *testing.T) {
 			if d.Cmd == "pooler" {
 				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]server.Session{}, ops: map[string]server.Op{}}
 				c.id = c.sim.Add(c)
+				c.script = simtest.Script{Sim: c.sim, To: c.id, Command: c.command}
 				o, so := DefaultOptions(), server.Options{}
 				first, rest, _ := strings.Cut(d.Input, "\n")
 				for _, err := range []error{simtest.SetAll(&o, first), simtest.SetLines(&so, rest)} {
@@ -215,7 +202,7 @@ func TestTalk(t *testing.T) {
 			}
 			c.t = t
 			for line := range strings.Lines(d.Input) {
-				c.do(strings.TrimSpace(line))
+				c.do(line)
 			}
 			out := c.out.String()
 			c.out.Reset()

@@ -8,6 +8,7 @@ import (
 	"poolwise/sim"
 	"poolwise/sim/dist"
 	"poolwise/sim/record"
+	"poolwise/sim/simtest"
 )
 
 // source sends queries to a server at the times of a Poisson process, each on a session of its own.
@@ -124,16 +125,6 @@ func millis(ds []time.Duration) []float64 {
 	return ms
 }
 
-// erlangC returns the probability that a customer of M/M/c waits, for the offered load a (Erlang 1917).
-func erlangC(c int, a float64) float64 {
-	b := 1.0 // Erlang B by its recursion
-	for k := 1; k <= c; k++ {
-		b = a * b / (float64(k) + a*b)
-	}
-	rho := a / float64(c)
-	return b / (1 - rho*(1-b))
-}
-
 func TestFormulas(t *testing.T) {
 	ms := time.Millisecond
 	exponential := func(mean time.Duration) dist.Distribution {
@@ -142,7 +133,7 @@ func TestFormulas(t *testing.T) {
 	const n = 400_000
 	t.Run("MMc", func(t *testing.T) {
 		s := offer(Options{Cores: 8}, exponential(5*ms), 781250*time.Nanosecond, n) // 8 cores at 0.8
-		wait := erlangC(8, 6.4) * 5 / (8 - 6.4)
+		wait := simtest.ErlangC(8, 6.4) * 5 / (8 - 6.4)
 		if math.Abs(wait-1.4301) > 1e-4 {
 			t.Fatalf("Erlang C gives a mean wait of %v", wait)
 		}
@@ -184,7 +175,7 @@ func TestFormulas(t *testing.T) {
 		t.Run("MGc-PS/"+c.name, func(t *testing.T) {
 			s := offer(Options{Cores: 4, Discipline: Sharing}, c.service, 1600*time.Microsecond, n)
 			a := 5.0 / 1.6
-			near(t, "mean sojourn (ms)", millis(s.sojourn), 5+erlangC(4, a)*5/(4-a))
+			near(t, "mean sojourn (ms)", millis(s.sojourn), 5+simtest.ErlangC(4, a)*5/(4-a))
 			utilisation(t, s, a/4)
 		})
 	}

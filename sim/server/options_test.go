@@ -170,16 +170,15 @@ func TestExtremes(t *testing.T) {
 // TestSameLuck: a query of a number takes the same time, whoever sends it when; a ping draws from a distribution of its own.
 func TestSameLuck(t *testing.T) {
 	times := func(cores int, order []int64) map[int64]time.Duration {
-		c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
-		c.id = c.sim.Add(c)
+		c := newTalk(t)
 		c.srv = New(c.sim, c, 7, Options{Cores: cores, Ping: exponential5.Service, RoundTrip: exponential5.Service})
 		c.backend = c.srv
 		q := c.srv.Compile(&exponential5)
-		c.do(t, "connect a")
+		c.do("connect a")
 		took := map[int64]time.Duration{}
 		for i, n := range order {
 			if i%3 == 0 {
-				c.do(t, "ping a")
+				c.do("ping a")
 				c.sim.Run(sim.Forever)
 			}
 			began := c.sim.Now()

@@ -18,7 +18,7 @@ import (
 // talk is one conversation with a server. Every fact and every answer is a line of it.
 type talk struct {
 	t        *testing.T
-	planned  []string // commands, by the A of the events in which they are done
+	script   simtest.Script
 	sim      *sim.Sim
 	srv      *Server
 	route    *Route  // nil without a second server
@@ -34,8 +34,15 @@ type talk struct {
 const (
 	opDone sim.Kind = iota
 	connectDone
-	doCommand
 )
+
+// newTalk returns a conversation that has no server yet.
+func newTalk(t *testing.T) *talk {
+	c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
+	c.id = c.sim.Add(c)
+	c.script = simtest.Script{Sim: c.sim, To: c.id, Command: c.command}
+	return c
+}
 
 func (c *talk) Note(f record.Fact) {
 	fmt.Fprintf(&c.out, "%v %v", f.At, f.Kind)
@@ -53,10 +60,7 @@ func (c *talk) Note(f record.Fact) {
 }
 
 func (c *talk) Handle(ev sim.Event) {
-	if ev.Kind == doCommand {
-		for part := range strings.SplitSeq(c.planned[ev.A], ";") {
-			c.command(c.t, part)
-		}
+	if c.script.Handle(ev) {
 		return
 	}
 	name := c.names[ev.A]
@@ -72,29 +76,19 @@ func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
 	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
 }
 
-// do lets time pass (run, to, drain), or does commands, separated by semicolons, in one event.
-func (c *talk) do(t *testing.T, line string) {
-	c.t = t
-	switch w := strings.Fields(line); w[0] {
-	case "at": // the rest of the line is done at a time, before what is due then
-		c.sim.At(sim.Time(parseTime(t, w[1])), sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
-		c.planned = append(c.planned, strings.Join(w[2:], " "))
-	case "run":
-		c.sim.Run(c.sim.Now().Add(parseTime(t, w[1])))
-	case "to":
-		c.sim.Run(sim.Time(parseTime(t, w[1])))
-	case "drain":
-		c.sim.Run(sim.Forever)
+// do does a line of the script.
+func (c *talk) do(line string) {
+	if err := c.script.Do(line); err != nil {
+		c.t.Fatalf("%q: %v", line, err)
+	}
+	if strings.TrimSpace(line) == "drain" {
 		fmt.Fprintf(&c.out, "the end at %v\n", c.sim.Now())
-	default:
-		c.sim.Soon(sim.Event{To: c.id, Kind: doCommand, A: int32(len(c.planned))})
-		c.planned = append(c.planned, line)
-		c.sim.Run(c.sim.Now())
 	}
 }
 
 // command does one line such as "query a 5ms io=20ms as q1".
-func (c *talk) command(t *testing.T, line string) {
+func (c *talk) command(line string) {
+	t := c.t
 	w := strings.Fields(line)
 	word := func(i int) string {
 		if i >= len(w) {
@@ -225,8 +219,7 @@ func TestTalk(t *testing.T) {
 		var c *talk
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "server" {
-				c = &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
-				c.id = c.sim.Add(c)
+				c = newTalk(t)
 				c.sim.Freezable()
 				c.srv = New(c.sim, c, 1, options(t, d))
 				c.backend = c.srv
@@ -237,8 +230,9 @@ func TestTalk(t *testing.T) {
 				c.backend = c.route
 				return ""
 			}
+			c.t = t
 			for line := range strings.Lines(d.Input) {
-				c.do(t, line)
+				c.do(line)
 			}
 			out := c.out.String()
 			c.out.Reset()
