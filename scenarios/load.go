@@ -14,7 +14,8 @@ type Options struct {
 	// Set overrides values, one after the other: PATH=VALUE, such as pool.max=16, workload.request[1].query=5ms or
 	// services.api.instances=3. A value is written as in the file.
 	Set []string
-	// Over replaces the sweep of the file, an axis each: PATH=VALUE,VALUE..., such as pool.max=2,4,8.
+	// Over replaces the sweep of the file, an axis each: PATH=VALUE,VALUE..., such as pool.max=2,4,8. Counts may be ranges: 1..40,
+	// or 2..64:2 in steps of 2.
 	Over []string
 	// Open opens the files that the scenario names, whose names count from its own folder; nil if there are none to be had. The
 	// Open of an fs.FS will do.
@@ -155,6 +156,11 @@ func (l *loader) over(axes []string, sets int) *node {
 		}
 		if sweep.get(path) != nil {
 			l.bad(at, "", "this path is there twice")
+			continue
+		}
+		values, err := ranges(values)
+		if err != nil {
+			l.bad(at, "", "%v", err)
 			continue
 		}
 		if v := l.value("["+values+"]", at); v != nil {
