@@ -17,7 +17,7 @@ import (
 	"poolwise/sim/record"
 )
 
-// Options say how to run. But for those about precision, none changes a figure.
+// Options say how to run. But for those about precision, none changes a figure; Stages adds some.
 type Options struct {
 	// Precision, if it is above 0, is how exact the figures have to be: half the width of the interval at 95 %, as a share of the
 	// figure. Then every cell runs until the figures named in its checks (throughput and p(99) without checks) are as exact as
@@ -28,6 +28,8 @@ type Options struct {
 	Workers int
 	// CheckInvariants checks the invariants of every pool after every event; much slower.
 	CheckInvariants bool
+	// Stages asks where the time of requests went: for Cell.Stages.
+	Stages bool
 	// Trace, if set, is called with the names of the pools and returns what takes the facts of the first replication of the
 	// first cell.
 	Trace func(pools []string) record.Sink
@@ -141,6 +143,11 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 	if opt.Trace != nil && j == (job{}) {
 		extra = append(extra, opt.Trace(sc.PoolNames()))
 	}
+	var stages *record.Stages
+	if opt.Stages {
+		stages = record.NewStages(from, j.replication == 0)
+		extra = append(extra, stages)
+	}
 	w := newWorld(sc, seed, from, extra...)
 	if opt.CheckInvariants {
 		w.sim.Check = w.verify
@@ -149,6 +156,9 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 		return nil, inCell(c, err)
 	}
 	r := w.finish()
+	if stages != nil {
+		r.Stages = stages.Finish()
+	}
 	if j.replication > 0 {
 		r.Series = record.Series{} // only the first is drawn
 	}

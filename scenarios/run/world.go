@@ -78,7 +78,7 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.recorder.Group(groups(sc))
 	w.sink = w.recorder
 	if len(extra) > 0 {
-		w.sink = append(record.Sinks{w.recorder}, extra...)
+		w.sink = record.NewFan(append([]record.Sink{w.recorder}, extra...)...)
 	}
 	w.prepare(len(names))
 	w.addServers()

@@ -192,29 +192,9 @@ func OutcomeNamed(name string) (Outcome, bool) {
 // Sink takes every fact of a run, in order.
 type Sink interface{ Note(f Fact) }
 
-// Sinks hands every fact to each of several sinks.
-type Sinks []Sink
-
-// Note implements Sink.
-func (s Sinks) Note(f Fact) {
-	for _, k := range s {
-		k.Note(f)
-	}
-}
-
 // Wants reports whether the sink may look at facts of a kind. Who notes very many of one kind asks once, and saves them if not.
 // A sink says so by a method Wants(FactKind) bool; one without it wants everything.
 func Wants(s Sink, k FactKind) bool {
 	w, ok := s.(interface{ Wants(k FactKind) bool })
 	return !ok || w.Wants(k)
-}
-
-// Wants reports whether one of the sinks may look at facts of a kind.
-func (s Sinks) Wants(k FactKind) bool {
-	for _, sink := range s {
-		if Wants(sink, k) {
-			return true
-		}
-	}
-	return false
 }

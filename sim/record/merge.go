@@ -55,6 +55,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 		return u.Value, u.Known
 	})
 	c.Pooler = mergePooler(runs)
+	c.Stages = mergeStages(pools, runs)
 	c.Servers, c.Actions = mergeServers(runs), mergeActions(runs)
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	if len(pools) > 1 {

@@ -27,6 +27,9 @@ const (
 	maxBatches = 1 << 16
 )
 
+// Wants reports whether facts of a kind say how long a warm-up is.
+func (w *WarmUp) Wants(k FactKind) bool { return k == RequestEnded }
+
 // Note implements Sink.
 func (w *WarmUp) Note(f Fact) {
 	if f.Kind != RequestEnded || f.Outcome != OK {

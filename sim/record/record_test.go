@@ -379,7 +379,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 // TestRecorderMissesNothingThatItDoesNotWant: a run without the unwanted facts measures the same.
 func TestRecorderMissesNothingThatItDoesNotWant(t *testing.T) {
 	r := NewRecorder(1, 0)
-	if !Wants(Sinks{r, NewTrace(new(strings.Builder), false, nil)}, QueryEnded) || Wants(Sinks{r}, QueryEnded) || !Wants(r, RequestEnded) {
+	if !Wants(NewFan(r, NewTrace(new(strings.Builder), false, nil)), QueryEnded) || Wants(NewFan(r), QueryEnded) || !Wants(r, RequestEnded) {
 		t.Error("a trace wants everything, a recorder only what it measures")
 	}
 	all, few := NewRecorder(1, 0), NewRecorder(1, 0)

@@ -263,6 +263,7 @@ type Run struct {
 	Connect   Histogram
 	Server    ServerStats
 	Pooler    *PoolerRun  // nil without a pooler
+	Stages    *StageRun   // nil if nobody asked where the time went
 	Servers   []ServerRun // if there are several
 	Actions   []ActionRun
 	Series    Series

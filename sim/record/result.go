@@ -55,6 +55,7 @@ type Cell struct {
 	Pools        []PoolCell   `json:"pools,omitempty"`    // with several pools: each of them
 	Services     []PoolCell   `json:"services,omitempty"` // the totals of services with several instances
 	Pooler       *PoolerCell  `json:"pooler,omitempty"`
+	Stages       *StageCell   `json:"stages,omitempty"`  // where the time went, if somebody asked
 	Servers      []ServerCell `json:"servers,omitempty"` // with several servers: each of them
 	Actions      []ActionCell `json:"actions,omitempty"` // what the actions of the scenario did
 
