@@ -43,6 +43,8 @@ func cellHeadline(c *record.Cell) []string {
 	switch {
 	case q.Total == 0:
 		return []string{"No request was made."}
+	case q.OK == 1 && q.Total == 1:
+		says = append(says, "The one request succeeds"+speed(c)+".")
 	case q.OK == q.Total:
 		says = append(says, "All "+digest.Plural(q.Total, "request", "requests")+replications(c)+" succeed"+speed(c)+".")
 	case q.Failed == 0:
@@ -86,6 +88,9 @@ func failures(c *record.Cell) string {
 	switch {
 	case q.Failed == q.Total:
 		s = "all " + requests + " fail"
+		if q.Total == 1 {
+			s = "the one request fails"
+		}
 	case q.Unfinished == 0:
 		s += " (" + digest.Share(1-digest.OKShare(q)) + ")"
 	}
