@@ -253,3 +253,23 @@ workload: {clients: 1, think: {exponential: {mean: 10ms}}, request: [acquire, qu
 		}
 	}
 }
+
+// TestThroughputOfTheLongRun: one connection and queries of 10 ms are 100 a second, however long the requests wait that are under
+// way when the warm-up ends: here 500 ms.
+func TestThroughputOfTheLongRun(t *testing.T) {
+	res := mustRun(t, `
+name: long run
+estimate: steady
+until: 3s
+warmup: 1s
+pool: {model: semaphore, max: 1}
+workload: {clients: 50, request: [acquire, query: 10ms, release]}
+`, scenarios.Options{})
+	c := res.Cells[0]
+	if c.Throughput.Value < 99.5 || c.Throughput.Value > 100.5 {
+		t.Errorf("throughput %v, want 100", c.Throughput.Value)
+	}
+	if c.Latency.N < 149 || c.Latency.N > 151 { // of those that began in the last two seconds, 50 are under way
+		t.Errorf("%d latencies, want 150", c.Latency.N)
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"poolwise/sim"
 )
 
@@ -173,7 +171,7 @@ func (r *Run) throughput(parts []*Part) (float64, bool) {
 	}
 	var ok int64
 	for _, p := range parts {
-		ok += p.Requests.OK
+		ok += p.Requests.OK + p.Early
 	}
 	return float64(ok) / span, true
 }
@@ -262,19 +260,12 @@ func acrossDuration(n int, of func(int) time.Duration) Duration {
 
 // studentT returns the mean of v and half the width of its 95 % interval; without two values there is none.
 func studentT(v []float64) (mean, half float64, ok bool) {
-	n := float64(len(v))
-	for _, x := range v {
-		mean += x
-	}
-	mean /= n
 	if len(v) < 2 {
-		return mean, 0, false
+		for _, x := range v {
+			mean += x
+		}
+		return mean / float64(len(v)), 0, false
 	}
-	var ss float64
-	for _, x := range v {
-		d := x - mean
-		ss += float64(d * d)
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return mean, t * math.Sqrt(ss/(n-1)/n), true
+	mean, half = studentTAt(v, 0.05)
+	return mean, half, true
 }

@@ -33,6 +33,7 @@ type part struct {
 	latency, failed, wait, hold Histogram
 
 	began, ended, ok, retries int64
+	early                     int64
 	outcomes, notes           Counts
 	leaked, slow              int64
 	lastEnd                   sim.Time
@@ -135,6 +136,9 @@ func (r *Recorder) requestEnded(f *Fact) {
 	p := &r.parts[f.Pool]
 	p.lastEnd = f.At
 	if f.At.Add(-f.Took) < r.from {
+		if f.Outcome == OK && f.At >= r.from {
+			p.early++
+		}
 		return
 	}
 	p.ended++
@@ -242,7 +246,7 @@ func (p *part) finish(from, end sim.Time) Part {
 	}
 	q := Part{
 		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
-		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd,
+		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd, Early: p.early,
 		Levels: p.levels(from, end),
 	}
 	q.Requests = Requests{Total: p.began, OK: p.ok, Failed: p.ended - p.ok, Unfinished: p.began - p.ended, Retries: p.retries, Outcomes: p.outcomes}
@@ -278,4 +282,5 @@ type Part struct {
 	Leaked, Slow                int64
 	Notes                       Counts
 	LastEnd                     sim.Time
+	Early                       int64 // requests that arrived in the warm-up and succeeded after it: of the throughput, and of nothing else
 }
