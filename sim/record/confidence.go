@@ -125,3 +125,21 @@ func studentTAt(v []float64, alpha float64) (mean, half float64) {
 func quantileT(alpha float64, df int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(df)}.Quantile(1 - alpha/2)
 }
+
+// Excess returns by how much a value misses the limit, as a share of the limit, or as it is if the limit is 0. The excess of a
+// value that meets the limit is not above 0.
+func (e Expr) Excess(v float64) float64 {
+	x := v - e.limit
+	switch e.op {
+	case ">", ">=":
+		x = -x
+	case "==":
+		x = math.Abs(x)
+	case "!=":
+		x = -math.Abs(x)
+	}
+	if e.limit != 0 {
+		x /= math.Abs(e.limit)
+	}
+	return x
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"poolwise/pool/models"
+	"poolwise/scenarios"
+	"poolwise/workload"
+)
+
+// mostSizes is the largest size that is tried when nobody says which.
+const mostSizes = 256
+
+// Sizes returns the sizes to try for the pool of a scenario with one service, as an axis for scenarios.Options.Over: those of the
+// scenario's own sweep, or else all from 1 to what the server's limit allows each instance, and two more to show what is past it.
+// Without a limit the cores and the clients say where it makes no sense to go on.
+func Sizes(s *scenarios.Scenario) (axis string, err error) {
+	all := s.All()
+	if len(all) != 1 {
+		return "", fmt.Errorf("there are %d services: say which pool to size with --over, as in --over services.%s.pool.max=1..20", len(all), all[0].Name)
+	}
+	v := &all[0]
+	m, ok := models.Named(v.Pool.Model)
+	if !ok {
+		panic(fmt.Sprintf("run: no model %q in a valid scenario", v.Pool.Model))
+	}
+	if m.Size == "" {
+		return "", fmt.Errorf("the model %s has no size to choose: set another with --set pool=MODEL", m.Name)
+	}
+	key := "pool." + m.Size
+	switch {
+	case s.Services == nil:
+	case strings.ContainsAny(v.Name, ".[]= "):
+		key = "services[0]." + key
+	default:
+		key = "services." + v.Name + "." + key
+	}
+	for _, axis := range s.Sweep {
+		if axis.Name == key {
+			var values []string
+			for _, p := range axis.Points {
+				values = append(values, p.Label)
+			}
+			return key + "=" + strings.Join(values, ","), nil
+		}
+	}
+	var values []string
+	for size := range lastSize(s, v) {
+		values = append(values, strconv.Itoa(size+1))
+	}
+	return key + "=" + strings.Join(values, ","), nil
+}
+
+// lastSize returns the largest size to try.
+func lastSize(s *scenarios.Scenario, v *scenarios.Service) int {
+	l := limitOf(s, v)
+	n := 64
+	switch {
+	case l.Limit > 0:
+		n = l.Left/v.Instances + 2
+	case s.Server.Cores > 0:
+		n = max(16, 4*s.Server.Cores/v.Instances)
+	}
+	if d := demand(v.Workload); d > 0 {
+		n = min(n, d+1)
+	}
+	return max(min(n, mostSizes), 2)
+}
+
+// demand returns how many connections the requests of a workload can hold at once, 0 for any number.
+func demand(w *workload.Options) int {
+	switch {
+	case w.Clients != nil:
+		return *w.Clients * max(acquires(w.Request), 1)
+	case w.Script != nil:
+		return len(w.Script)
+	}
+	return 0
+}
+
+// acquires counts the acquires of a request.
+func acquires(steps []workload.Step) int {
+	n := 0
+	for i := range steps {
+		if steps[i].Acquire != nil {
+			n++
+		}
+		n += acquires(steps[i].Do)
+	}
+	return n
+}
