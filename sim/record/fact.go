@@ -33,6 +33,7 @@ const (
 	RequestEnded                 // Outcome, Took since the intended arrival
 	RequestRetry                 // another attempt will follow
 	QuerySent                    // the request waits for a query from now on; Conn is the connection's number, 0 where no server runs it
+	ThreadWanted                 // the request waits for a thread from now on
 	CallBegan                    // the request is at work outside the database from now on; Move.From is InUse if it keeps a connection meanwhile
 	// A pool.
 	AcquireBegan  // a caller asks for a connection
@@ -58,7 +59,8 @@ const (
 	PingBegan
 	PingEnded    // Outcome
 	QueryQueued  // it waits for a core
-	QueryBegan   // it makes progress: noted at its first phase and after each QueryQueued; Took is how long it was queued
+	QueryBlocked // it waits for a lock
+	QueryBegan   // it makes progress: noted at its first phase and after each QueryQueued or QueryBlocked; Took is how long it waited
 	QueryEnded   // Outcome; Took since the query arrived
 	CloseBegan   // a close; Outcome says which: ClosedGracefully, ClosedHard
 	SessionEnded // Outcome says how: ClosedGracefully, ClosedHard, Dropped, Killed
@@ -75,10 +77,10 @@ const (
 )
 
 var factNames = [numFactKinds]string{
-	"request", "request_end", "request_retry", "query_sent", "call",
+	"request", "request_end", "request_retry", "query_sent", "thread_wait", "call",
 	"acquire", "acquire_end", "acquire_turn", "wait", "wait_end", "return", "move", "leak", "slow_acquire", "pool_close", "note", "hook",
 	"pause", "exit", "reroute",
-	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query", "query_end", "close", "session_end", "session_discard",
+	"connect", "connect_end", "connect_gave_up", "ping", "ping_end", "query_queued", "query_blocked", "query", "query_end", "close", "session_end", "session_discard",
 	"pooler_connect_end", "pooler_leave", "pooler_wait", "pooler_wait_end", "pooler_move", "pooler_serve",
 }
 

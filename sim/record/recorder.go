@@ -71,8 +71,8 @@ func (r *Recorder) sum() *part {
 // Wants reports whether facts of a kind change what is measured.
 func (r *Recorder) Wants(k FactKind) bool {
 	switch k {
-	case QuerySent, CallBegan, AcquireBegan, AcquireTurned, HookBegan, Paused, Rerouted,
-		ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBegan, QueryEnded, CloseBegan, PoolerServes:
+	case QuerySent, ThreadWanted, CallBegan, AcquireBegan, AcquireTurned, HookBegan, Paused, Rerouted,
+		ConnectBegan, ConnectGaveUp, PingBegan, PingEnded, QueryQueued, QueryBlocked, QueryBegan, QueryEnded, CloseBegan, PoolerServes:
 		return false
 	}
 	return true

@@ -15,11 +15,13 @@ type Stage uint8
 
 // The stages.
 const (
-	StageWait    Stage = iota // for a connection: in the queue of the pool, or out of it and not yet awake
+	StageThread  Stage = iota // it waits for a thread to run on
+	StageWait                 // for a connection: in the queue of the pool, or out of it and not yet awake
 	StageConnect              // its acquire opens a connection: connects, the pauses between them, a hook after them
 	StageCheck                // its acquire looks at a connection before it takes it: pings, hooks, the close of one that is of no use
 	StagePooler               // its query waits for a server connection of a pooler
 	StageQueue                // its query waits for a core of the server
+	StageLock                 // its query waits for a lock
 	StageRunning              // its query runs, on a core or not, or is on its way there and back
 	StageKept                 // it works outside the database and keeps a connection meanwhile
 	StageOutside              // it works outside the database and keeps none
@@ -29,7 +31,7 @@ const (
 	NumStages
 )
 
-var stageNames = [NumStages]string{"wait", "connect", "check", "pooler", "queue", "run", "kept_idle", "outside", "return", "pause", "other"}
+var stageNames = [NumStages]string{"thread", "wait", "connect", "check", "pooler", "queue", "lock", "run", "kept_idle", "outside", "return", "pause", "other"}
 
 // String returns the name of the stage in results.
 func (s Stage) String() string {
@@ -94,8 +96,8 @@ func NewStages(from sim.Time, examples bool) *Stages {
 // Wants reports whether facts of a kind tell what a request is at.
 func (s *Stages) Wants(k FactKind) bool {
 	switch k {
-	case RequestBegan, RequestEnded, RequestRetry, QuerySent, CallBegan, AcquireBegan, AcquireTurned, WaitBegan, Returned,
-		QueryQueued, QueryBegan, PoolerWaitBegan, PoolerWaitEnded, PoolerMoved, PoolerServes:
+	case RequestBegan, RequestEnded, RequestRetry, QuerySent, ThreadWanted, CallBegan, AcquireBegan, AcquireTurned, WaitBegan, Returned,
+		QueryQueued, QueryBlocked, QueryBegan, PoolerWaitBegan, PoolerWaitEnded, PoolerMoved, PoolerServes:
 		return true
 	}
 	return false
@@ -122,6 +124,8 @@ func (s *Stages) Note(f Fact) {
 			to = StageKept
 		}
 		s.turn(&f, to)
+	case ThreadWanted:
+		s.turn(&f, StageThread)
 	case AcquireBegan, WaitBegan:
 		s.turn(&f, StageWait)
 	case AcquireTurned:
@@ -134,6 +138,8 @@ func (s *Stages) Note(f Fact) {
 		s.turn(&f, StageReturn)
 	case QueryQueued:
 		s.turnQuery(&f, StageQueue)
+	case QueryBlocked:
+		s.turnQuery(&f, StageLock)
 	case QueryBegan, PoolerWaitEnded:
 		s.turnQuery(&f, StageRunning)
 	case PoolerWaitBegan:

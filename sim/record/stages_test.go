@@ -153,6 +153,23 @@ func TestStagesOfARequest(t *testing.T) {
 			course: "run 2ms, pause 10ms, wait 1ms, run 2ms",
 		},
 		{
+			name: "it waits for a thread, and its query for a lock and then for a core",
+			facts: `
+				0ms request request=0
+				0ms thread_wait request=0
+				2ms acquire request=0
+				2ms query_sent request=0 conn=1
+				3ms query_blocked conn=1
+				7ms query conn=1
+				7ms query_queued conn=1
+				8ms query conn=1
+				9ms return request=0
+				9ms thread_wait request=0
+				14ms request_end request=0`,
+			all:    "thread 7ms, queue 1ms, lock 4ms, run 2ms",
+			course: "thread 2ms, run 1ms, lock 4ms, queue 1ms, run 1ms, thread 5ms",
+		},
+		{
 			name: "it fails while its query is queued",
 			facts: `
 				0ms request request=0
