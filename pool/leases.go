@@ -2,6 +2,13 @@ package pool
 
 import "math/bits"
 
+// Lessor is a Pool that tells the return of a loan that has ended from that of a loan under way. What it does with the first is
+// its own affair, but it is none of the second.
+type Lessor interface {
+	// Lent reports whether a loan is under way.
+	Lent(loan Conn) bool
+}
+
 // Leases gives every loan a name of its own, for models whose pool tells the return of a loan that has ended from that of the
 // loan under way. A name is the Conn that the borrower is told: it holds the connection and the lowest bits of a number that
 // rises with every loan of the pool. So a name comes back only after some 2^31/limit further loans.

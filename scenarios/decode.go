@@ -329,7 +329,7 @@ func (c consequences) has(path, message string) bool {
 }
 
 // aboutLoans is what workload says of steps that acquire and return out of step.
-var aboutLoans = regexp.MustCompile(`acquire without|without acquire|before any acquire|acquired outside`)
+var aboutLoans = regexp.MustCompile(`acquire without|without acquire|before any acquire|acquired outside|without begin|in a transaction|after a return`)
 
 func mentions(message, name string) bool {
 	ok, err := regexp.MatchString(`\b`+regexp.QuoteMeta(name)+`\b`, message)

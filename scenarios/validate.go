@@ -186,6 +186,7 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 		bad("workload", "there is no workload: want clients, arrivals or a script, and a request")
 	} else {
 		v.Workload.Validate(under(bad, "workload"))
+		v.validateFit(under(bad, "workload"))
 		if s.Until.Drained && v.Workload.Endless() && !s.stops(v) {
 			bad("workload", "it never ends, so until: drained is never reached: want repeat for clients, limit for arrivals, a stop among the actions, or a duration as until")
 		}
@@ -200,6 +201,20 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 		} else {
 			bad("role", fmt.Sprintf("the server has no role %q; it has %s", v.Role, wording.And(names)))
 		}
+	}
+}
+
+// validateFit checks that the pool can do what the workload does with it.
+func (v *Service) validateFit(bad func(path, message string)) {
+	if v.Pool == nil {
+		return
+	}
+	m, ok := models.Named(v.Pool.Model)
+	if ok && !m.Stateful && v.Workload.LeavesState() {
+		bad("request", fmt.Sprintf("dirty is for pools that know what is left in their sessions; %s does not", m.Name))
+	}
+	if ok && !m.Lessor && v.Workload.ReturnsAgain() {
+		bad("request", fmt.Sprintf("return_again is for pools that tell a second return from a first; with %s it cannot happen", m.Name))
 	}
 }
 

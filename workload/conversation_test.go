@@ -20,7 +20,7 @@ import (
 //
 //	run [until=duration] [pool settings]
 //	key value            one of clients, repeat, think, stagger, poisson, constant, limit, deadline, retry, script ...
-//	- step               acquire [timeout=d] [try], query d, call d, release ..., leak p, fail p, cancel d; p% before: chance
+//	- step               acquire [timeout=d] [try], query d [cancel_after=d], call d, release ..., dirty what, leak p, fail p, cancel d; p% before: chance
 //
 // and its answer is all that happened: the facts of the requests, and, indented, the calls of the pool and the server.
 func TestConversations(t *testing.T) {
@@ -71,6 +71,11 @@ func TestConversations(t *testing.T) {
 						}
 						return 5 * time.Millisecond, mustOutcome(a.Vals[n-1])
 					}
+				case "stateful":
+					w.driver.env.Pool = statefulPool{w.pool}
+				case "locked": // every query waits for a lock until then
+					w.server.blocked = true
+					w.server.takes = func(int64) (time.Duration, record.Outcome) { return mustDuration(v), record.OK }
 				case "reject":
 					w.pool.reject = func(pool.Conn) bool { return true }
 				case "stop": // at that time
@@ -86,6 +91,10 @@ func TestConversations(t *testing.T) {
 			}
 			if until == sim.Forever && !w.vacant() {
 				w.sayf("slots are lost")
+			}
+			if f := w.driver.Deadlock(); f != nil {
+				w.sayf("deadlock at %v: %d requests hold %d connections; %d wait for a connection, %d for a thread, %d for a lock", f.At,
+					f.Holders, f.Conns, f.ForConnection, f.ForThread, f.ForLock)
 			}
 			return w.text()
 		})
@@ -157,6 +166,9 @@ func parseKey(o *Options, key string, f []string) (err error) {
 		o.Repeat = number(f[0])
 	case "limit":
 		o.Limit = number(f[0])
+	case "threads":
+		n := int(*number(f[0]))
+		o.Threads = &n
 	case "think":
 		err = o.Think.UnmarshalText([]byte(f[0]))
 	case "stagger":
@@ -253,7 +265,16 @@ func parseStep(f []string) (s Step, err error) {
 		}
 	case f[0] == "query":
 		s.Query = &server.QuerySpec{}
-		err = s.Query.UnmarshalText(arg)
+		d, after, limited := strings.Cut(string(arg), " cancel_after=")
+		err = s.Query.UnmarshalText([]byte(d))
+		if limited {
+			s.CancelAfter = ptr(dist.Fixed(mustDuration(after)))
+		}
+	case f[0] == "lock":
+		s.Query = &server.QuerySpec{Phases: []server.Phase{{Lock: string(arg)}}}
+	case f[0] == "dirty":
+		s.Dirty = new(Dirt)
+		err = s.Dirty.UnmarshalText(arg)
 	case f[0] == "call":
 		s.Call = &dist.Distribution{}
 		err = s.Call.UnmarshalText(arg)

@@ -44,6 +44,9 @@ type Driver struct {
 	conns []pool.Conn // what the slots hold, program.depth places for each
 	live  int         // requests that go on
 
+	threads *threads // nil for any number
+	watch   *watch   // nil if no deadlock is possible
+
 	deadline *sim.Delay // nil for none
 	hasty    bool       // requests may give up: there is a deadline or a cancel step
 
@@ -72,7 +75,7 @@ type Driver struct {
 }
 
 // streams are the random numbers by purpose.
-type streams struct{ luck, call, query, patience, stagger, think, retry sim.Stream }
+type streams struct{ luck, call, query, patience, statement, stagger, think, retry sim.Stream }
 
 // entry is a compiled entry of a script.
 type entry struct {
@@ -92,6 +95,8 @@ const (
 	paused                    // the pause before another attempt is over
 	expired                   // the deadline of the request
 	impatient                 // the caller's patience is at its end
+	tooLong                   // the query is to be cancelled; B: the lower half of its number
+	threaded                  // it has a thread; B: the lower half of the number of the request
 )
 
 // New returns the driver of a valid workload.
@@ -102,7 +107,7 @@ func New(env Env, o Options) *Driver {
 	stream := func(purpose string) sim.Stream { return sim.NewStream(env.Seed, env.Name+" "+purpose) }
 	d.streams = streams{
 		luck: stream("luck"), call: stream("call"), query: stream("query"), patience: stream("patience"),
-		stagger: stream("stagger"), think: stream("think"), retry: stream("retry"),
+		statement: stream("statement"), stagger: stream("stagger"), think: stream("think"), retry: stream("retry"),
 	}
 	c := compiler{sim: env.Sim, server: env.Options}
 	switch {
@@ -132,6 +137,12 @@ func New(env Env, o Options) *Driver {
 	if o.Deadline != nil {
 		delay := env.Sim.Delay(*o.Deadline)
 		d.deadline, d.hasty = &delay, true
+	}
+	if o.Threads != nil {
+		d.threads = &threads{limit: *o.Threads}
+	}
+	if d.nested || d.locks || d.threads != nil {
+		d.watch = &watch{}
 	}
 	if o.Retry != nil {
 		d.retries = newRetries(o.Retry)
@@ -204,6 +215,12 @@ func (d *Driver) Handle(ev sim.Event) {
 		d.giveUp(i, record.RequestTimeout)
 	case impatient:
 		d.giveUp(i, record.Cancelled)
+	case tooLong:
+		d.cancelQuery(i, ev.B)
+	case threaded:
+		if s := &d.slots[i]; s.state == threading && int32(s.number) == ev.B {
+			d.inThread(i)
+		}
 	}
 	for d.turning >= 0 { // a loop, as such a request may end without waiting for anything
 		n := d.turning

@@ -34,6 +34,7 @@ type Options struct {
 	Arrivals *Arrivals         `yaml:"arrivals" doc:"an open workload: requests arrive whether or not earlier ones have ended"`
 	Limit    *int64            `yaml:"limit" doc:"count, at least 1, no limit by default; arrivals end after that many"`
 	Script   []Scripted        `yaml:"script" doc:"a scripted workload: acquires at given times"`
+	Threads  *int              `yaml:"threads" doc:"count, at least 1, none by default; threads that requests run on: each needs one from its first step to its end, and waits for one first come first served"`
 	Deadline *time.Duration    `yaml:"deadline" doc:"duration, none by default; longest time of a request from its intended arrival, retries included; beyond it the outcome is request_timeout"`
 	Retry    *Retry            `yaml:"retry" doc:"what a request does when it has failed; by default it stays failed"`
 	Request  []Step            `yaml:"request" doc:"the steps of each request, in order"`
@@ -126,6 +127,27 @@ const (
 	Leak                      // never give it back
 )
 
+// Act is a step that needs nothing but its name.
+type Act uint8
+
+// The acts.
+const (
+	BeginTx      Act = iota // begin a transaction on the connection acquired last
+	CommitTx                // commit it
+	RollbackTx              // roll it back, which is the same to the server
+	ReturnAgain             // the bug of a double return
+	SwitchThread            // give up the thread, queue for another and go on there
+)
+
+// Dirt is what a request leaves in a session, as pool.SessionState has it.
+type Dirt uint8
+
+// What can be left.
+const (
+	Transaction Dirt = iota
+	Parameter
+)
+
 // Retry says what follows a failed attempt of a request: after a pause it begins its steps again.
 type Retry struct {
 	Attempts   int            `yaml:"attempts" doc:"count, 2 to 64; attempts in all, the first included"`
@@ -143,18 +165,22 @@ type Jitter float64
 // with which the request is over.
 type Failure record.Outcome
 
-// Step is one step of a request: exactly one of acquire, query, call, return, leak, fail, cancel and do. A step that needs no more
-// than its name may be written as that: acquire, release, discard, close_on_drop, detach, leak.
+// Step is one step of a request: exactly one of acquire, query, call, return, dirty, act, leak, fail, cancel and do. A step that
+// needs no more than its name may be written as that: acquire, release, discard, close_on_drop, detach, leak, begin, commit,
+// rollback, return_again, switch_thread.
 type Step struct {
-	Acquire *Acquire           `yaml:"acquire" doc:"ask for a connection, in addition to those that the request holds already"`
-	Query   *server.QuerySpec  `yaml:"query" doc:"run a query on the connection acquired last"`
-	Call    *dist.Distribution `yaml:"call" doc:"duration; work outside the database; what is held stays held"`
-	Return  *Return            `yaml:"return" doc:"release, discard, close_on_drop, detach or leak; ends the loan of the connection acquired last"`
-	Leak    *dist.Probability  `yaml:"leak" doc:"probability; that this request forgets to return what it holds now"`
-	Fail    *dist.Probability  `yaml:"fail" doc:"probability; that the request fails here"`
-	Cancel  *Cancel            `yaml:"cancel" doc:"from here on the caller's patience is limited"`
-	Do      []Step             `yaml:"do" doc:"several steps, which return what they acquire; for a chance that they are taken"`
-	Chance  *dist.Probability  `yaml:"chance" doc:"probability, default 100%; that the step is taken at all; for query, call, cancel and do"`
+	Acquire     *Acquire           `yaml:"acquire" doc:"ask for a connection, in addition to those that the request holds already"`
+	Query       *server.QuerySpec  `yaml:"query" doc:"run a query on the connection acquired last"`
+	Call        *dist.Distribution `yaml:"call" doc:"duration; work outside the database; what is held stays held"`
+	Return      *Return            `yaml:"return" doc:"release, discard, close_on_drop, detach or leak; ends the loan of the connection acquired last"`
+	Dirty       *Dirt              `yaml:"dirty" doc:"transaction or parameter; what is left in the session of the connection acquired last when it is returned, in pools that know"`
+	Act         *Act               `yaml:"act" doc:"begin, commit, rollback, return_again or switch_thread; begin, commit, rollback: a round trip that begins or ends a transaction of the connection acquired last; return_again: give back once more what was given back last; switch_thread: give up the thread and go on when another is free"`
+	Leak        *dist.Probability  `yaml:"leak" doc:"probability; that this request forgets to return what it holds now"`
+	Fail        *dist.Probability  `yaml:"fail" doc:"probability; that the request fails here"`
+	Cancel      *Cancel            `yaml:"cancel" doc:"from here on the caller's patience is limited"`
+	Do          []Step             `yaml:"do" doc:"several steps, which return what they acquire; for a chance that they are taken"`
+	CancelAfter *dist.Distribution `yaml:"cancel_after" doc:"duration, none by default; with query: the caller has it cancelled at the server when it has gone on for so long; it then fails (57014), and the connection is good"`
+	Chance      *dist.Probability  `yaml:"chance" doc:"probability, default 100%; that the step is taken at all; for query, call, cancel and do"`
 }
 
 // Acquire is a request for a connection.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"poolwise/pool"
@@ -17,6 +18,13 @@ const (
 	opQuery
 	opCall
 	opReturn
+	opNested  // an acquire by a request that holds a connection
+	opBegin   // a query that begins a transaction
+	opCommit  // one that ends it
+	opHurried // a query that is cancelled if it goes on for too long
+	opDirty   // something will be left in the session
+	opAgain   // the connection that was returned last is returned once more
+	opSwitch  // go on in another thread
 	opLeak    // with probability chance: what is held will not be given back
 	opFail    // with probability chance
 	opTake    // with probability chance the next skip steps are taken; otherwise they are left out
@@ -28,14 +36,16 @@ const (
 // step is a compiled step.
 type step struct {
 	op      opcode
-	how     pool.End      // opReturn
-	try     bool          // opAcquire
-	ordinal int64         // opQuery: its number among the queries of the program
-	skip    int32         // opTake
-	chance  float64       // opLeak, opFail, opTake
-	timeout time.Duration // opAcquire
-	wait    wait          // opCall, opCancel; opQuery where no server runs it
-	query   *server.Query // opQuery
+	how     pool.End          // opReturn
+	dirt    pool.SessionState // opDirty
+	limit   *wait             // opHurried
+	try     bool              // opAcquire
+	ordinal int64             // opQuery: its number among the queries of the program
+	skip    int32             // opTake
+	chance  float64           // opLeak, opFail, opTake
+	timeout time.Duration     // opAcquire
+	wait    wait              // opCall, opCancel; opQuery where no server runs it
+	query   *server.Query     // opQuery
 }
 
 // program is what a request does, or for a script, what each entry does, one after the other.
@@ -46,6 +56,8 @@ type program struct {
 	random  bool  // it has steps that chance decides
 	calls   bool  // it has calls of random length
 	cancels bool  // it has steps that end the caller's patience
+	nested  bool  // a request that holds a connection may wait for another
+	locks   bool  // it has queries that lock rows
 }
 
 // maxDepth is the most connections that a request may hold at once, the number of bits of slot.leaks.
@@ -130,12 +142,21 @@ func (c *compiler) step(s *Step) {
 	}
 	switch {
 	case s.Acquire != nil:
+		op := opAcquire
+		if c.held > 0 {
+			op, c.nested = opNested, c.nested || !s.Acquire.Try
+		}
 		c.held++
 		c.depth = max(c.depth, c.held)
-		c.add(step{op: opAcquire, try: s.Acquire.Try, timeout: valueOr(s.Acquire.Timeout, 0)})
+		c.add(step{op: op, try: s.Acquire.Try, timeout: valueOr(s.Acquire.Timeout, 0)})
 	case s.Query != nil:
-		c.add(step{op: opQuery, query: s.Query.Compile(c.sim, c.server), ordinal: c.queries, wait: alone(s.Query)})
-		c.queries++
+		st := step{op: opQuery, query: s.Query.Compile(c.sim, c.server), wait: alone(s.Query)}
+		if s.CancelAfter != nil {
+			limit := newWait(c.sim, s.CancelAfter.Sampler())
+			st.op, st.limit = opHurried, &limit
+		}
+		c.locks = c.locks || slices.ContainsFunc(s.Query.Phases, func(p server.Phase) bool { return p.Lock != "" })
+		c.query(st)
 	case s.Call != nil:
 		w := newWait(c.sim, s.Call.Sampler())
 		c.calls = c.calls || w.draw != nil
@@ -143,6 +164,10 @@ func (c *compiler) step(s *Step) {
 	case s.Return != nil:
 		c.held--
 		c.add(step{op: opReturn, how: pool.End(*s.Return)})
+	case s.Dirty != nil:
+		c.add(step{op: opDirty, dirt: 1 << *s.Dirty})
+	case s.Act != nil:
+		c.act(*s.Act)
 	case s.Leak != nil:
 		c.random = true
 		c.add(step{op: opLeak, chance: float64(*s.Leak)})
@@ -159,6 +184,26 @@ func (c *compiler) step(s *Step) {
 	}
 }
 
+func (c *compiler) act(a Act) {
+	switch a {
+	case BeginTx:
+		c.query(step{op: opBegin, query: server.Begin})
+	case CommitTx, RollbackTx:
+		c.query(step{op: opCommit, query: server.Commit})
+	case ReturnAgain:
+		c.add(step{op: opAgain})
+	case SwitchThread:
+		c.add(step{op: opSwitch})
+	}
+}
+
+// query adds a query, which gets a number.
+func (c *compiler) query(st step) {
+	st.ordinal = c.queries
+	c.queries++
+	c.add(st)
+}
+
 // alone returns the time of a query that no server runs: that of its phases, one after the other. It has no lane: most pools
 // never need it.
 func alone(q *server.QuerySpec) wait {
@@ -170,6 +215,9 @@ func alone(q *server.QuerySpec) wait {
 		of := p.CPU
 		if of == nil {
 			of = p.IO
+		}
+		if of == nil {
+			continue // a lock, of which there is none without a server
 		}
 		s = append(s, phase{of.Sampler(), float64(valueOr(p.Chance, 1))})
 	}

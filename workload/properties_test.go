@@ -18,8 +18,9 @@ import (
 	"poolwise/sim/server"
 )
 
-// drawSteps draws a sequence of steps that returns what it acquires, with at most depth connections held at once.
-func drawSteps(t *rapid.T, held, depth int, nested bool) []Step {
+// drawSteps draws a sequence of steps that returns what it acquires, with at most depth connections held at once, perhaps for
+// requests that run on threads.
+func drawSteps(t *rapid.T, held, depth int, nested, threads bool) []Step {
 	times := rapid.Custom(func(t *rapid.T) dist.Distribution {
 		d := time.Duration(rapid.IntRange(0, 20).Draw(t, "ms")) * time.Millisecond
 		if rapid.Bool().Draw(t, "constant") {
@@ -36,8 +37,24 @@ func drawSteps(t *rapid.T, held, depth int, nested bool) []Step {
 	}
 	var steps []Step
 	base := held
+	begun := make([]bool, depth+1) // by the number held
 	for range rapid.IntRange(1, 6).Draw(t, "steps") {
-		switch k := rapid.IntRange(0, 9).Draw(t, "op"); {
+		switch k := rapid.IntRange(0, 13).Draw(t, "op"); {
+		case k == 10 && held > base:
+			a := BeginTx
+			if begun[held] {
+				a = rapid.SampledFrom([]Act{CommitTx, RollbackTx}).Draw(t, "end")
+			}
+			begun[held] = !begun[held]
+			steps = append(steps, Step{Act: &a})
+		case k == 11 && held > 0:
+			steps = append(steps, Step{Dirty: ptr(Dirt(rapid.IntRange(0, 1).Draw(t, "dirt")))})
+		case k == 12 && held > 0:
+			q := query(1)
+			q.CancelAfter = ptr(dist.Fixed(time.Duration(rapid.IntRange(0, 20).Draw(t, "cancel")) * time.Millisecond))
+			steps = append(steps, q)
+		case k == 13 && threads:
+			steps = append(steps, Step{Act: ptr(SwitchThread)})
 		case k <= 1 && held < depth:
 			a := &Acquire{Try: rapid.IntRange(0, 5).Draw(t, "try") == 0}
 			if !a.Try && rapid.Bool().Draw(t, "limited") {
@@ -47,6 +64,7 @@ func drawSteps(t *rapid.T, held, depth int, nested bool) []Step {
 			held++
 		case k == 2 && held > base:
 			steps = append(steps, returnStep(Return(rapid.IntRange(0, int(Leak)).Draw(t, "how"))))
+			begun[held] = false
 			held--
 		case k <= 4 && held > 0:
 			steps = append(steps, chance(query(1)))
@@ -57,7 +75,7 @@ func drawSteps(t *rapid.T, held, depth int, nested bool) []Step {
 		case k == 7:
 			steps = append(steps, chance(Step{Cancel: &Cancel{After: dist.Fixed(time.Duration(rapid.IntRange(0, 30).Draw(t, "after")) * time.Millisecond)}}))
 		case k == 8 && !nested:
-			steps = append(steps, chance(Step{Do: drawSteps(t, held, depth, true)}))
+			steps = append(steps, chance(Step{Do: drawSteps(t, held, depth, true, threads)}))
 		default:
 			steps = append(steps, chance(call(times.Draw(t, "call"))))
 		}
@@ -103,7 +121,10 @@ func drawOptions(t *rapid.T) Options {
 	if rapid.Bool().Draw(t, "deadline") {
 		o.Deadline = ptr(ms("deadline", 1, 60))
 	}
-	o.Request = drawSteps(t, 0, 3, false)
+	if rapid.Bool().Draw(t, "has threads") {
+		o.Threads = ptr(rapid.IntRange(1, 4).Draw(t, "threads"))
+	}
+	o.Request = drawSteps(t, 0, 3, false, o.Threads != nil)
 	if rapid.Bool().Draw(t, "retry") {
 		o.Retry = &Retry{Attempts: rapid.IntRange(2, 3).Draw(t, "attempts"), Backoff: ms("backoff", 0, 10), Jitter: 0.5}
 	}
@@ -121,6 +142,9 @@ func TestEveryRequestEnds(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		w := newWorld(o, seed)
 		w.pool.size = rapid.IntRange(0, 4).Draw(t, "size")
+		if rapid.Bool().Draw(t, "stateful") {
+			w.driver.env.Pool = statefulPool{w.pool}
+		}
 		w.pool.timeout = time.Second
 		w.pool.asleep = rapid.Bool().Draw(t, "asleep")
 		w.pool.bare = rapid.IntRange(0, 3).Draw(t, "bare") == 0
@@ -192,6 +216,14 @@ func TestEveryRequestEnds(t *testing.T) {
 		slices.Sort(w.server.numbers)
 		if n := len(w.server.numbers); len(slices.Compact(w.server.numbers)) != n {
 			t.Fatal("two queries have one number")
+		}
+		if d := w.driver; d.threads != nil && (d.threads.busy != 0 || d.threads.queue.Len() != 0) || d.watch != nil && len(d.watch.holders) > 0 {
+			t.Fatalf("threads %+v, those who hold connections %+v", d.threads, d.watch)
+		}
+		for s, open := range w.server.begun {
+			if open && !w.pool.bare && w.pool.dirty[s] == 0 && !w.pool.spoilt(s) {
+				t.Fatalf("session %d was given back in a transaction, and nobody knows\n%s", s, w.text())
+			}
 		}
 		if w.held() != 0 || !w.vacant() || w.done != 1 {
 			t.Fatalf("%d connections held, slots vacant: %v, done told %d times\n%s", w.held(), w.vacant(), w.done, w.text())

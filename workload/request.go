@@ -11,6 +11,7 @@ import (
 
 // slot is a request that goes on.
 //
+//	threading -> running                                                it has its thread, if there are any
 //	running -> acquiring, querying, calling, returning -> running ...   step by step
 //	        -> pausing -> running                                       a failed attempt, and the next
 //	        -> vacant                                                   it has ended
@@ -25,7 +26,10 @@ type slot struct {
 	attempt uint8          // from 0
 	held    uint8          // connections
 	gaveUp  record.Outcome // how it ends as soon as its acquire is answered; OK: it has not given up
-	leaks   uint16         // bit n: connection n of those held will not be given back
+	marks   uint32         // bit n: connection n of those held will not be given back; bit 16+n: it is in a transaction
+	thread  bool           // it has one
+	holder  int32          // its place among those that hold connections, if they are watched
+	since   sim.Time       // when it began to wait while it held one
 
 	timer    sim.Timer // of a call or a pause
 	deadline sim.Timer
@@ -46,10 +50,11 @@ const (
 	calling                // for the end of a call
 	returning              // for the pool to take a connection back
 	pausing                // for the next attempt
+	threading              // for a thread
 	over                   // it has ended, but the pool has yet to take a connection back
 )
 
-var stateNames = [...]string{"vacant", "running", "acquiring", "querying", "calling", "returning", "pausing", "over"}
+var stateNames = [...]string{"vacant", "running", "acquiring", "querying", "calling", "returning", "pausing", "threading", "over"}
 
 func (s state) String() string { return stateNames[s] }
 
@@ -80,6 +85,11 @@ func (d *Driver) begin(number int64, at sim.Time, start int32) {
 	if d.deadline != nil {
 		s.deadline = d.env.Sim.Arm(*d.deadline, sim.Event{To: d.id, Kind: expired, A: i})
 	}
+	if d.threads != nil {
+		s.pc = -1
+		d.wantThread(i)
+		return
+	}
 	d.attempt(i)
 }
 
@@ -109,9 +119,40 @@ func (d *Driver) advance(i int32) {
 			s.state = acquiring
 			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: d.reply(granted, i), Number: s.number, Timeout: st.timeout, Try: st.try}))
 			return
+		case opNested:
+			s.since = d.env.Sim.Now()
+			s.state = acquiring
+			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: d.reply(granted, i), Number: s.number, Timeout: st.timeout, Try: st.try}))
+			return
 		case opQuery:
 			d.query(i, st)
 			return
+		case opBegin:
+			s.marks |= inTransaction << (s.held - 1)
+			d.query(i, st)
+			return
+		case opCommit:
+			s.marks &^= inTransaction << (s.held - 1)
+			d.query(i, st)
+			return
+		case opHurried:
+			d.query(i, st)
+			d.hurry(i, s, st)
+			return
+		case opDirty:
+			if p, ok := d.env.Pool.(pool.Stateful); ok {
+				p.Dirty(d.conns[int(i)*d.depth+int(s.held)-1], st.dirt)
+			}
+		case opAgain:
+			s.state = returning
+			d.env.Pool.Return(d.conns[int(i)*d.depth+int(s.held)], pool.Release, d.reply(returned, i))
+			return
+		case opSwitch:
+			if d.threads != nil {
+				d.leaveThread(i)
+				d.wantThread(i)
+				return
+			}
 		case opCall:
 			if st.wait.never() {
 				continue
@@ -128,7 +169,7 @@ func (d *Driver) advance(i int32) {
 			return
 		case opLeak:
 			if s.luck.Unit() < st.chance {
-				s.leaks = 1<<s.held - 1
+				s.marks |= 1<<s.held - 1
 			}
 		case opFail:
 			if s.luck.Unit() < st.chance {
@@ -159,7 +200,7 @@ func (d *Driver) reply(kind sim.Kind, i int32) sim.Reply {
 // takes its time all the same.
 func (d *Driver) query(i int32, st *step) {
 	s := &d.slots[i]
-	n := d.firstQuery + s.number*maxQueries + int64(s.attempt)*d.queries + st.ordinal
+	n := d.queryNumber(s, st)
 	session := d.env.Pool.Session(d.conns[int(i)*d.depth+int(s.held)-1])
 	if d.wordy {
 		d.noteQuery(s, session)
@@ -192,6 +233,11 @@ func (d *Driver) noteCall(s *slot) {
 	d.env.Sink.Note(f)
 }
 
+// queryNumber returns the number of a query of a request.
+func (d *Driver) queryNumber(s *slot, st *step) int64 {
+	return d.firstQuery + s.number*maxQueries + int64(s.attempt)*d.queries + st.ordinal
+}
+
 // sleep sends ev after a wait. Only a request that may give up needs the timer.
 func (d *Driver) sleep(w *wait, r *sim.Rand, ev sim.Event) sim.Timer {
 	if d.hasty {
@@ -207,11 +253,17 @@ func (d *Driver) granted(i, b int32) {
 	if b >= 0 {
 		d.conns[int(i)*d.depth+int(s.held)] = pool.Conn(b)
 		s.held++
+		if d.watch != nil && s.held == 1 {
+			d.watch.add(d, i)
+		}
 	}
 	switch {
 	case s.gaveUp != record.OK: // even if the connection came at the last moment
 		d.finish(i, s.gaveUp, pool.Release)
 	case b < 0:
+		if d.watch != nil && server.OutcomeOf(b) == record.AcquireTimeout {
+			d.watch.look(d)
+		}
 		d.fail(i, server.OutcomeOf(b), pool.Release)
 	default:
 		d.advance(i)
@@ -274,6 +326,11 @@ func (d *Driver) giveUp(i int32, o record.Outcome) {
 		d.finish(i, o, pool.Release)
 	case returning:
 		d.finish(i, o, pool.Release)
+	case threading:
+		if d.threads.queue.Queued(pool.Ticket(i)) {
+			d.threads.queue.Remove(pool.Ticket(i))
+		}
+		d.finish(i, o, pool.Release)
 	default:
 		panic(fmt.Sprintf("workload: request %d gives up while %v", s.number, s.state))
 	}
@@ -307,6 +364,9 @@ func (d *Driver) finish(i int32, o record.Outcome, how pool.End) {
 	n := s.number
 	d.env.Sink.Note(record.Fact{At: now, Kind: record.RequestEnded, Pool: d.env.Index, Request: n, Outcome: o, Took: now.Sub(s.arrived)})
 	d.live--
+	if d.threads != nil {
+		d.leaveThread(i)
+	}
 	if s.state == returning {
 		s.state = over
 	} else {
@@ -333,11 +393,61 @@ func (d *Driver) giveBack(i int32, how pool.End) {
 // giveOne ends the loan of the connection acquired last, unless that is forgotten.
 func (d *Driver) giveOne(i int32, s *slot, how pool.End, r sim.Reply) {
 	s.held--
-	if s.leaks>>s.held&1 != 0 {
-		s.leaks &^= 1 << s.held
-		how = pool.Leak
+	c := d.conns[int(i)*d.depth+int(s.held)]
+	if s.marks>>s.held&(forgotten|inTransaction) != 0 {
+		how = d.unmark(s, c, how)
 	}
-	d.env.Pool.Return(d.conns[int(i)*d.depth+int(s.held)], how, r)
+	if d.watch != nil && s.held == 0 {
+		d.watch.remove(d, i)
+	}
+	d.env.Pool.Return(c, how, r)
+}
+
+// The marks of a connection that is held.
+const (
+	forgotten     = 1
+	inTransaction = 1 << maxDepth
+)
+
+// unmark returns how a marked connection goes back: not at all if it is forgotten; and a transaction that is open is rolled back,
+// unless the pool sees to that, or does not.
+func (d *Driver) unmark(s *slot, c pool.Conn, how pool.End) pool.End {
+	marks := s.marks >> s.held
+	s.marks &^= (forgotten | inTransaction) << s.held
+	if marks&forgotten != 0 {
+		return pool.Leak
+	}
+	if how != pool.Release {
+		return how
+	}
+	if p, ok := d.env.Pool.(pool.Stateful); ok {
+		p.Dirty(c, pool.OpenTransaction)
+	} else if t, ok := d.env.Server.(server.Transactional); ok {
+		if session := d.env.Pool.Session(c); session != server.NoSession {
+			t.Rollback(session)
+		}
+	}
+	return how
+}
+
+// hurry lets the query that has just begun be cancelled at the server if it goes on for too long.
+func (d *Driver) hurry(i int32, s *slot, st *step) {
+	if s.state == querying {
+		n := d.queryNumber(s, st)
+		d.draws = d.streams.statement.At(n)
+		st.limit.send(d.env.Sim, &d.draws, sim.Event{To: d.id, Kind: tooLong, A: i, B: int32(n)})
+	}
+}
+
+// cancelQuery asks the server to end a query, if that goes on.
+func (d *Driver) cancelQuery(i, number int32) {
+	s := &d.slots[i]
+	if s.state != querying || int32(d.queryNumber(s, &d.steps[s.pc-1])) != number {
+		return
+	}
+	if c, ok := d.env.Server.(server.Canceller); ok {
+		c.CancelQuery(server.Op(s.answer))
+	}
 }
 
 func (d *Driver) vacate(i int32) {

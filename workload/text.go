@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"poolwise/sim/dist"
@@ -13,6 +14,8 @@ var (
 	spacings  = []string{"poisson", "constant"}
 	scriptOps = []string{"acquire", "try_acquire"}
 	returns   = []string{"release", "discard", "close_on_drop", "detach", "leak"}
+	acts      = []string{"begin", "commit", "rollback", "return_again", "switch_thread"}
+	dirts     = []string{"transaction", "parameter"}
 )
 
 // String returns the word for s in a scenario file.
@@ -32,6 +35,18 @@ func (r Return) String() string { return returns[r] }
 
 // UnmarshalText reads release, discard, close_on_drop, detach or leak.
 func (r *Return) UnmarshalText(text []byte) error { return wording.Number(r, returns, text) }
+
+// String returns the word for a in a scenario file.
+func (a Act) String() string { return acts[a] }
+
+// UnmarshalText reads begin, commit, rollback, return_again or switch_thread.
+func (a *Act) UnmarshalText(text []byte) error { return wording.Number(a, acts, text) }
+
+// String returns the word for d in a scenario file.
+func (d Dirt) String() string { return dirts[d] }
+
+// UnmarshalText reads transaction or parameter.
+func (d *Dirt) UnmarshalText(text []byte) error { return wording.Number(d, dirts, text) }
 
 // UnmarshalText reads full or a percentage.
 func (j *Jitter) UnmarshalText(text []byte) error {
@@ -79,10 +94,15 @@ func (s *Step) UnmarshalText(text []byte) error {
 		return nil
 	}
 	var r Return
-	if err := r.UnmarshalText(text); err != nil {
-		words := append([]string{"acquire"}, returns...)
-		return fmt.Errorf("want %s, or a step with a value such as {query: 5ms}, have %q", strings.Join(words, ", "), text)
+	if r.UnmarshalText(text) == nil {
+		*s = Step{Return: &r}
+		return nil
 	}
-	*s = Step{Return: &r}
-	return nil
+	var a Act
+	if a.UnmarshalText(text) == nil {
+		*s = Step{Act: &a}
+		return nil
+	}
+	words := slices.Concat([]string{"acquire"}, returns, acts)
+	return fmt.Errorf("want %s, or a step with a value such as {query: 5ms}, have %q", strings.Join(words, ", "), text)
 }

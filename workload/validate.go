@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,19 +45,22 @@ func (o *Options) Validate(bad func(path, message string)) {
 	if o.Deadline != nil {
 		positive(bad, "deadline", *o.Deadline)
 	}
+	if o.Threads != nil {
+		within(bad, "threads", *o.Threads, 1, maxClients)
+	}
 	if o.Script != nil {
 		validateScript(o.Script, under(bad, "script"))
 		for _, f := range []struct {
 			name string
 			set  bool
-		}{{"request", o.Request != nil}, {"deadline", o.Deadline != nil}, {"retry", o.Retry != nil}} {
+		}{{"request", o.Request != nil}, {"deadline", o.Deadline != nil}, {"retry", o.Retry != nil}, {"threads", o.Threads != nil}} {
 			if f.set {
 				bad(f.name, "each entry of a script says what it does; there is no "+f.name+" beside it")
 			}
 		}
 		return
 	}
-	queries := validateRequest(o.Request, bad)
+	queries := validateRequest(o.Request, o.Threads != nil, bad)
 	if o.Retry != nil {
 		o.Retry.validate(queries, under(bad, "retry"))
 	}
@@ -271,16 +275,18 @@ func (r *Retry) validate(queries int, bad func(path, message string)) {
 type stepChecker struct {
 	bad     func(path, message string)
 	held    []string // paths of the acquires whose connections are held
+	begun   []bool   // whether they are in a transaction
+	threads bool
 	queries int
 }
 
 // validateRequest returns how many queries the request makes.
-func validateRequest(steps []Step, bad func(path, message string)) int {
+func validateRequest(steps []Step, threads bool, bad func(path, message string)) int {
 	if len(steps) == 0 {
 		bad("request", "want at least one step, such as [acquire, query: 5ms, release]")
 		return 0
 	}
-	c := stepChecker{bad: bad}
+	c := stepChecker{bad: bad, threads: threads}
 	c.steps("request", steps)
 	if c.queries > maxQueries {
 		bad("request", fmt.Sprintf("want at most %d queries, have %d", maxQueries, c.queries))
@@ -290,14 +296,43 @@ func validateRequest(steps []Step, bad func(path, message string)) int {
 
 // steps checks a sequence that returns what it acquires.
 func (c *stepChecker) steps(path string, steps []Step) {
-	base := len(c.held)
+	base, before := len(c.held), slices.Clone(c.begun)
 	for i := range steps {
 		c.step(fmt.Sprintf("%s[%d]", path, i), &steps[i], base)
+		if a := steps[i].Act; a != nil && *a == ReturnAgain && (i == 0 || steps[i-1].Return == nil) {
+			c.bad(fmt.Sprintf("%s[%d]", path, i), "return_again is for the step after a return")
+		}
 	}
 	for _, acquire := range c.held[base:] {
 		c.bad(acquire, "acquire without release, discard, detach or leak")
 	}
-	c.held = c.held[:base]
+	c.held, c.begun = c.held[:base], c.begun[:base]
+	if !slices.Equal(c.begun, before) {
+		c.bad(path, "a transaction of a connection that was acquired outside this do must begin and end on one side")
+	}
+}
+
+// act checks a step that is only a name.
+func (c *stepChecker) act(path string, a Act) {
+	last := len(c.held) - 1
+	switch {
+	case a == SwitchThread:
+		if !c.threads {
+			c.bad(path, "switch_thread where there are no threads")
+		}
+	case a == ReturnAgain:
+	case last < 0:
+		c.bad(path, fmt.Sprintf("%v before any acquire", a))
+	case a == BeginTx && c.begun[last]:
+		c.bad(path, "begin in a transaction")
+	case a != BeginTx && !c.begun[last]:
+		c.bad(path, fmt.Sprintf("%v without begin", a))
+	default:
+		c.begun[last] = a == BeginTx
+	}
+	if a <= RollbackTx {
+		c.queries++
+	}
 }
 
 // step checks one step; the first base of the connections held are not its sequence's to give back.
@@ -311,7 +346,7 @@ func (c *stepChecker) step(path string, s *Step, base int) {
 	}
 	add("acquire", s.Acquire != nil, func(path string) {
 		validateTimeout(s.Acquire.Timeout, s.Acquire.Try, under(c.bad, path))
-		c.held = append(c.held, path)
+		c.held, c.begun = append(c.held, path), append(c.begun, false)
 		if len(c.held) == maxDepth+1 {
 			c.bad(path, fmt.Sprintf("want at most %d connections held at once", maxDepth))
 		}
@@ -327,13 +362,19 @@ func (c *stepChecker) step(path string, s *Step, base int) {
 	add("return", s.Return != nil, func(string) {
 		switch {
 		case len(c.held) > base:
-			c.held = c.held[:len(c.held)-1]
+			c.held, c.begun = c.held[:len(c.held)-1], c.begun[:len(c.held)-1]
 		case base > 0:
 			c.bad(path, fmt.Sprintf("%v of a connection that was acquired outside this do", *s.Return))
 		default:
 			c.bad(path, fmt.Sprintf("%v without acquire", *s.Return))
 		}
 	})
+	add("dirty", s.Dirty != nil, func(string) {
+		if len(c.held) == 0 {
+			c.bad(path, "dirty before any acquire")
+		}
+	})
+	add("act", s.Act != nil, func(string) { c.act(path, *s.Act) })
 	add("leak", s.Leak != nil, func(path string) {
 		s.Leak.Validate(under(c.bad, path))
 		if len(c.held) == 0 {
@@ -354,7 +395,13 @@ func (c *stepChecker) step(path string, s *Step, base int) {
 		}
 	})
 	if len(set) != 1 {
-		c.bad(path, "want one of acquire, query, call, return, leak, fail, cancel and do, have "+listed(set))
+		c.bad(path, "want one of acquire, query, call, return, dirty, act, leak, fail, cancel and do, have "+listed(set))
+	}
+	if s.CancelAfter != nil {
+		s.CancelAfter.Validate(under(c.bad, path+".cancel_after"))
+		if s.Query == nil {
+			c.bad(path+".cancel_after", "is for query")
+		}
 	}
 	if s.Chance != nil {
 		s.Chance.Validate(under(c.bad, path+".chance"))

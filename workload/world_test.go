@@ -98,6 +98,8 @@ type fakePool struct {
 	reject  func(c pool.Conn) bool                     // a return
 	timeout time.Duration                              // without one of the request's own
 
+	dirty map[server.Session]pool.SessionState // what borrowers have left
+
 	asked   int
 	tickets []fakeTicket
 	conns   []fakeConn
@@ -124,6 +126,25 @@ type fakeConn struct {
 	request    int64
 }
 
+// statefulPool is a fakePool that is told what is left in its sessions.
+type statefulPool struct{ *fakePool }
+
+func (p statefulPool) Dirty(c pool.Conn, what pool.SessionState) {
+	if !p.conns[c].lent {
+		panic(fmt.Sprintf("connection %d made dirty without a loan", c))
+	}
+	p.w.sayf("  dirty %d: %d", c, what)
+	if p.dirty == nil {
+		p.dirty = map[server.Session]pool.SessionState{}
+	}
+	p.dirty[server.Session(c)] |= what
+}
+
+func (p statefulPool) State(c pool.Conn) pool.SessionState { return p.dirty[server.Session(c)] }
+
+// spoilt reports whether a session ended with its loan, and all that it had.
+func (p *fakePool) spoilt(s server.Session) bool { return p.conns[s].gone }
+
 const (
 	fakeTimeout sim.Kind = iota // A: ticket
 	fakeGranted                 // A: ticket
@@ -134,8 +155,20 @@ var endNames = [...]string{"release", "discard", "close_on_drop", "detach", "lea
 
 func (p *fakePool) Start(r sim.Reply) {}
 func (p *fakePool) Close(r sim.Reply) {}
-func (p *fakePool) Stats() pool.Stats { return pool.Stats{} }
-func (p *fakePool) Verify()           {}
+func (p *fakePool) Stats() (st pool.Stats) {
+	for _, c := range p.conns {
+		switch {
+		case c.gone:
+		case c.lent:
+			st.Size++
+		default:
+			st.Size++
+			st.Idle++
+		}
+	}
+	return st
+}
+func (p *fakePool) Verify() {}
 func (p *fakePool) out() (n int) {
 	for _, c := range p.conns {
 		if c.lent || c.gone {
@@ -295,6 +328,8 @@ type fakeServer struct {
 
 	ops     []fakeOp
 	numbers []int64 // of all queries
+	begun   map[server.Session]bool
+	blocked bool // queries wait for locks
 }
 
 type fakeOp struct {
@@ -308,11 +343,43 @@ func (s *fakeServer) busy(session server.Session) bool {
 	return slices.ContainsFunc(s.ops, func(o fakeOp) bool { return o.running && o.session == session })
 }
 
-func (s *fakeServer) Query(session server.Session, _ *server.Query, number int64, r sim.Reply) server.Op {
+// Rollback implements server.Transactional.
+func (s *fakeServer) Rollback(session server.Session) {
+	if !s.w.pool.conns[session].lent || s.busy(session) {
+		panic(fmt.Sprintf("rollback on session %d, which is not free for it", session))
+	}
+	s.w.sayf("  rollback on %d", session)
+	s.begun[session] = false
+}
+
+// CancelQuery implements server.Canceller: at once.
+func (s *fakeServer) CancelQuery(op server.Op) {
+	o := &s.ops[op]
+	if !o.running || o.reply.To == sim.Nobody {
+		panic(fmt.Sprintf("operation %d cancelled after its end", op))
+	}
+	s.w.sayf("  cancel query on %d", o.session)
+	o.outcome = record.QueryCancelled
+	s.w.sim.Continue(sim.Event{To: s.id, A: int32(op)})
+}
+
+// Blocked implements server.Blocker.
+func (s *fakeServer) Blocked(server.Op) bool { return s.blocked }
+
+func (s *fakeServer) Query(session server.Session, q *server.Query, number int64, r sim.Reply) server.Op {
 	if s.busy(session) {
 		panic(fmt.Sprintf("two queries on session %d", session))
 	}
-	s.w.sayf("  query %d on %d", number, session)
+	what := ""
+	switch q {
+	case server.Begin, server.Commit:
+		if s.begun == nil {
+			s.begun = map[server.Session]bool{}
+		}
+		s.begun[session] = q == server.Begin
+		what = map[bool]string{true: ": begin", false: ": commit"}[q == server.Begin]
+	}
+	s.w.sayf("  query %d on %d%s", number, session, what)
 	s.numbers = append(s.numbers, number)
 	op := fakeOp{session: session, reply: r, running: true}
 	d := 5 * time.Millisecond
@@ -337,6 +404,9 @@ func (s *fakeServer) Abort(op server.Op) {
 
 func (s *fakeServer) Handle(ev sim.Event) {
 	o := &s.ops[ev.A]
+	if !o.running {
+		return // it was cancelled
+	}
 	o.running = false
 	b := int32(0)
 	if o.outcome != record.OK {

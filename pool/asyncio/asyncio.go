@@ -62,7 +62,7 @@ const (
 	timedOut                 // A: ticket
 )
 
-// Pool is the model. It implements pool.Pool.
+// Pool is the model. It implements pool.Pool and pool.Lessor.
 type Pool struct {
 	env      pool.Env
 	opt      Options
@@ -190,6 +190,12 @@ func (p *Pool) release(c pool.Conn) {
 	p.handed++
 	p.table.Lend(c, record.Idle, q.Number)
 	p.env.Sim.Soon(sim.Event{To: p.id, Kind: handed, A: int32(t), B: q.Gen})
+}
+
+// Lent implements pool.Lessor.
+func (p *Pool) Lent(loan pool.Conn) bool {
+	_, ok := p.leases.Conn(loan)
+	return ok
 }
 
 // Session implements pool.Pool: there are none.

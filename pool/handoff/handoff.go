@@ -91,7 +91,7 @@ const (
 	graceOver                 // close waits no longer
 )
 
-// Pool is the model. It implements pool.Pool and pool.Stateful.
+// Pool is the model. It implements pool.Pool, pool.Stateful and pool.Lessor.
 type Pool struct {
 	env      pool.Env
 	opt      Options
@@ -516,8 +516,19 @@ func (p *Pool) reset(c pool.Conn, b int32) {
 		p.destroy(c, record.Returning, true)
 		return
 	}
+	if p.places[c].left&pool.OpenTransaction != 0 {
+		if t, ok := p.env.Server.(server.Transactional); ok {
+			t.Rollback(p.table.Entry(c).Session)
+		}
+	}
 	p.places[c].left = 0
 	p.pass(c, record.Returning)
+}
+
+// Lent implements pool.Lessor.
+func (p *Pool) Lent(loan pool.Conn) bool {
+	_, ok := p.leases.Conn(loan)
+	return ok
 }
 
 // Session implements pool.Pool.

@@ -15,11 +15,13 @@ import (
 // Model is one entry of the table. Its options are plain data: a struct whose fields carry `yaml` names, which are the
 // modelled pool's own option names, and `doc` texts.
 type Model struct {
-	Name   string
-	Models string   // what is modelled, with its version
-	About  string   // a sentence or two for the user
-	States []string // the state machine of a connection, "idle -> in_use: acquire", an edge a line
-	Size   string   // the option that limits the connections of the pool; empty if there is none
+	Name     string
+	Models   string   // what is modelled, with its version
+	About    string   // a sentence or two for the user
+	States   []string // the state machine of a connection, "idle -> in_use: acquire", an edge a line
+	Size     string   // the option that limits the connections of the pool; empty if there is none
+	Stateful bool     // its pools know what borrowers leave in their sessions (pool.Stateful)
+	Lessor   bool     // its pools tell a second return from a first (pool.Lessor)
 	// Defaults returns a pointer to a new struct of options with the default values.
 	Defaults func() any
 	// Validate reports every mistake in the options (a pointer as Defaults returns it): the path of the field, and what is
@@ -76,8 +78,10 @@ type options interface {
 
 // model makes an entry of a model's own, typed functions.
 func model[O options, P pool.Pool](name, size, models, about string, states []string, defaults func() O, build func(pool.Env, O) P) Model {
+	_, stateful := any(*new(P)).(pool.Stateful)
+	_, lessor := any(*new(P)).(pool.Lessor)
 	return Model{
-		Name: name, Models: models, About: about, States: states, Size: size,
+		Name: name, Models: models, About: about, States: states, Size: size, Stateful: stateful, Lessor: lessor,
 		Defaults: func() any { o := defaults(); return &o },
 		Validate: func(o any, bad func(path, message string)) { (*o.(*O)).Validate(bad) },
 		New:      func(env pool.Env, o any) pool.Pool { return build(env, *o.(*O)) },

@@ -29,3 +29,11 @@ func TestSizeIsAnOption(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatPoolsTell(t *testing.T) {
+	for name, want := range map[string][2]bool{"sqlx": {false, true}, "semaphore": {}, "handoff": {true, true}, "asyncio": {false, true}, "none": {}} {
+		if m, ok := Named(name); !ok || m.Stateful != want[0] || m.Lessor != want[1] {
+			t.Errorf("%s: stateful %v, lessor %v", name, m.Stateful, m.Lessor)
+		}
+	}
+}

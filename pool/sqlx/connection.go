@@ -14,7 +14,7 @@ const closeOnDropTimeout = 5 * time.Second
 
 // Return implements pool.Pool: the end of a PoolConnection. Broken is a release: the ping on return finds out.
 func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
-	if !p.isLent(c) {
+	if !p.Lent(c) {
 		p.sim.Answer(r, server.Code(record.Rejected))
 		return
 	}
@@ -48,8 +48,8 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 	p.sim.Answer(r, 0)
 }
 
-// isLent reports whether c is a loan that has not ended.
-func (p *Pool) isLent(c pool.Conn) bool {
+// Lent implements pool.Lessor: a handle is dropped once, so that a second return of c in the same event is told.
+func (p *Pool) Lent(c pool.Conn) bool {
 	return c >= 0 && int(c) < len(p.links) && p.table.Entry(c).State() == record.InUse && !p.links[c].leaked
 }
 

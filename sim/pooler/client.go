@@ -218,10 +218,15 @@ func (p *Pooler) endSession(s server.Session, how record.Outcome) {
 	if c.holds {
 		p.leave(c, how)
 	}
-	i := c.link
-	c.live, c.link = false, noLink
+	i, inTx := c.link, c.inTx
+	c.live, c.link, c.inTx = false, noLink, false
 	p.freeClients = append(p.freeClients, s)
-	if i != noLink {
+	switch {
+	case i == noLink:
+	case inTx: // nobody knows what it was about to do
+		p.drop(q, i)
+		p.serve(q)
+	default:
 		p.release(q, i)
 	}
 }
@@ -240,7 +245,7 @@ func (p *Pooler) giveUp(c *client) {
 		p.dequeue(q, o, record.Cancelled)
 	case running:
 		i := c.link
-		c.link = noLink
+		c.link, c.inTx = noLink, false
 		p.drop(q, i)
 	default:
 		p.wake(x)

@@ -1,9 +1,10 @@
 // Package pooler is a connection pooler between the pools of programs and their database server, such as PgBouncer, whose names,
 // defaults and rules it has (version 1.25: src/objects.c, src/janitor.c, src/server.c and its manual of the settings).
 //
-// Programs connect to the pooler; it has server connections of its own, which it lends to its clients: for the time of a query,
-// which without explicit transactions is one, or from the first query of a client to its end (see Mode). A client that finds no
-// server connection free waits, first come first served. The most recently used free one is lent first (server_round_robin=0).
+// Programs connect to the pooler; it has server connections of its own, which it lends to its clients: for the time of a
+// transaction, which each query is that is in none, or from the first query of a client to its end (see Mode). A client that
+// finds no server connection free waits, first come first served. The most recently used free one is lent first
+// (server_round_robin=0).
 //
 //	client   connecting -> open: connect              open -> closed: close, drop
 //	         connecting -> refused: no client slot is free, or the server does not let the pooler in
@@ -36,7 +37,7 @@
 //
 // Times are sim.Time and time.Duration, in nanoseconds. How an operation ends is a record.Outcome in its answer; there are no
 // errors at run time. A panic is a bug of the caller, as in package server, or, from Verify, one of ours. Limits of time act
-// when they are reached, while the real pooler looks at them three times a second. Not modelled: explicit transactions, limits by
-// database or user (max_db_connections), client_login_timeout, client_idle_timeout and query_timeout, cancel requests, the
-// pooler's own use of its one core for queries.
+// when they are reached, while the real pooler looks at them three times a second. Not modelled: limits by database or user
+// (max_db_connections), client_login_timeout, client_idle_timeout and query_timeout, the pooler's own use of its one core for
+// queries; that mode statement refuses transactions.
 package pooler

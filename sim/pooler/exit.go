@@ -18,3 +18,36 @@ func (p *Pooler) Hangup(pool int16) {
 		}
 	}
 }
+
+// Rollback implements server.Transactional: the client goes on without a transaction, and its server connection is for others.
+func (p *Pooler) Rollback(s server.Session) {
+	c := p.client(s)
+	if !c.inTx {
+		return
+	}
+	c.inTx = false
+	i := c.link
+	if t, ok := p.backend.(server.Transactional); ok {
+		t.Rollback(p.links[i].session)
+	}
+	if p.o.Mode != SessionMode {
+		c.link = noLink
+		p.release(p.pools[c.caller.Role], i)
+	}
+}
+
+// CancelQuery implements server.Canceller. A query that waits for a server connection is not there to be cancelled.
+func (p *Pooler) CancelQuery(o server.Op) {
+	if x := p.op(o); x.stage == running {
+		if c, ok := p.backend.(server.Canceller); ok {
+			c.CancelQuery(p.links[p.clients[x.session].link].op)
+		}
+	}
+}
+
+// Blocked implements server.Blocker.
+func (p *Pooler) Blocked(o server.Op) bool {
+	x := p.op(o)
+	b, ok := p.backend.(server.Blocker)
+	return ok && x.stage == running && b.Blocked(p.links[p.clients[x.session].link].op)
+}

@@ -305,6 +305,20 @@ func TestRandomHistories(t *testing.T) {
 			"query":         query,
 			"query again":   query,
 			"query more":    query,
+			"transaction": func(t *rapid.T) {
+				s := session(t, true)
+				q := rapid.SampledFrom([]*server.Query{server.Begin, server.Commit}).Draw(t, "statement")
+				u.queries++
+				do(func() { u.ask(opQuery, s, func(r sim.Reply) server.Op { return u.pooler.Query(s, q, u.queries, r) }) })
+			},
+			"rollback": func(t *rapid.T) {
+				s := session(t, true)
+				do(func() { u.pooler.Rollback(s) })
+			},
+			"cancel": func(t *rapid.T) {
+				op := u.pending[u.some(t, func(a *ask) bool { return a.kind == opQuery })].op
+				do(func() { u.pooler.CancelQuery(op) })
+			},
 			"ping": func(t *rapid.T) {
 				s := session(t, true)
 				do(func() { u.ask(opPing, s, func(r sim.Reply) server.Op { return u.pooler.Ping(s, r) }) })

@@ -122,8 +122,11 @@ func (p *Pooler) answered(i, b int32) {
 	s := l.client
 	c := &p.clients[s]
 	c.op = server.NoOp
+	if x := &p.ops[o]; x.kind == opQuery && b >= 0 {
+		c.inTx = x.query.Begins() || c.inTx && !x.query.Commits()
+	}
 	if lost {
-		c.link = noLink
+		c.link, c.inTx = noLink, false
 		p.drop(q, i)
 		p.cutOff(s)
 	}
@@ -131,7 +134,7 @@ func (p *Pooler) answered(i, b int32) {
 	switch {
 	case lost:
 		p.serve(q)
-	case p.o.Mode != SessionMode:
+	case p.o.Mode != SessionMode && !c.inTx:
 		c.link = noLink
 		p.release(q, i)
 	}

@@ -59,7 +59,7 @@ type Mode uint8
 // The modes.
 const (
 	SessionMode     Mode = iota // from its first query to its end
-	TransactionMode             // for the time of a transaction; here each query is one
+	TransactionMode             // for the time of a transaction; without a begin each query is one
 	StatementMode               // for the time of a query
 )
 

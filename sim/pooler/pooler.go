@@ -54,6 +54,7 @@ type client struct {
 	live   bool // its owner has it
 	holds  bool // a client slot, until its end is noted
 	cutOff bool // by the pooler: its next use fails
+	inTx   bool // it is in a transaction, and keeps its server connection
 	caller server.Caller
 	number int32
 	op     server.Op // under way on it

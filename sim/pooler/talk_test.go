@@ -137,6 +137,14 @@ func (c *talk) command(line string) {
 		q := c.srv.Compile(&server.QuerySpec{Service: dist.Fixed(c.time(word(2)))})
 		c.numbers++
 		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Query(session(), q, c.numbers, r) })
+	case "begin", "commit":
+		q := map[string]*server.Query{"begin": server.Begin, "commit": server.Commit}[word(0)]
+		c.numbers++
+		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Query(session(), q, c.numbers, r) })
+	case "rollback":
+		c.pooler.Rollback(session())
+	case "cancel":
+		c.pooler.CancelQuery(c.ops[word(1)])
 	case "close":
 		begin(opDone, func(r sim.Reply) server.Op { return c.pooler.Close(session(), r) })
 	case "close_hard":

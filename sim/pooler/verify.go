@@ -29,10 +29,11 @@ func (p *Pooler) Verify() {
 			must(x.kind != opFree && x.session == server.Session(s), "client %d has operation %d, a %v of session %d", c.number, c.op, x.kind, x.session)
 			must(x.stage != running || c.link != noLink && p.links[c.link].work == c.op, "the %v of client %d runs on a server connection that does not know", x.kind, c.number)
 		}
+		must(!c.inTx || c.link != noLink, "client %d is in a transaction without a server connection", c.number)
 		if c.link != noLink {
 			l := &p.links[c.link]
 			must(l.state == record.InUse && l.client == server.Session(s), "client %d has server connection %d, %v for session %d", c.number, l.number, l.state, l.client)
-			must(p.o.Mode == SessionMode || l.work != server.NoOp, "client %d keeps server connection %d for nothing", c.number, l.number)
+			must(p.o.Mode == SessionMode || c.inTx || l.work != server.NoOp, "client %d keeps server connection %d for nothing", c.number, l.number)
 		}
 	}
 	for o := range p.ops {

@@ -10,25 +10,27 @@ import (
 
 // Options describe a server. The zero value is one without any limit that answers at once.
 type Options struct {
-	Cores             int               `yaml:"cores" doc:"cores: at most that many queries make progress at once; 0 (default) for no limit"`
-	Discipline        Discipline        `yaml:"discipline" doc:"how queries share the cores: fifo (default), a query holds its core to the end of its cpu phase; or sharing, all progress at the same rate"`
-	ConnectionLimit   int               `yaml:"connection_limit" doc:"sessions open at once (max_connections); 0 (default) for no limit"`
-	SuperuserReserved int               `yaml:"superuser_reserved" doc:"sessions of connection_limit kept for superusers; default 0"`
-	Reserved          int               `yaml:"reserved" doc:"further sessions kept for superusers and for roles that may use them; default 0"`
-	LimitError        LimitError        `yaml:"limit_error" doc:"what a connect past a limit is told: 53300 (default, PostgreSQL) or 1040 (MySQL)"`
-	Roles             []Role            `yaml:"roles" doc:"database roles; a pool that names none has the default role, an ordinary one without a limit of its own"`
-	Connect           dist.Distribution `yaml:"connect" doc:"time of a connect, handshake included; default 0"`
-	ConnectPlan       []time.Duration   `yaml:"connect_plan" doc:"times of the 1st, 2nd ... connect in the order in which they start; connect counts after them"`
-	LoginCPU          dist.Distribution `yaml:"login_cpu" doc:"core time of a login, after connect; it queues with the queries; default 0"`
-	Close             dist.Distribution `yaml:"close" doc:"time of a graceful close; default 0"`
-	CloseHard         dist.Distribution `yaml:"close_hard" doc:"time of a close without the protocol's goodbye; default 0"`
-	Ping              dist.Distribution `yaml:"ping" doc:"time of a ping beside round_trip; default 0"`
-	RoundTrip         dist.Distribution `yaml:"round_trip" doc:"network time added to each query and ping; default 0"`
-	RefuseAfter       time.Duration     `yaml:"refuse_after" doc:"time after which a refused connect is told; default 0"`
-	TimerOverhead     time.Duration     `yaml:"timer_overhead" doc:"added to each wait of a connect, a ping, a round trip and a query's phase that is not 0, to compare with measurements on a coarse timer; default 0"`
-	StatementTimeout  time.Duration     `yaml:"statement_timeout" doc:"a query is cancelled (57014) when it has been at the server for so long; 0 (default) never"`
-	Contention        Contention        `yaml:"contention" doc:"slow-down by other active queries (universal scalability law); default none"`
-	Faults            []Fault           `yaml:"faults" doc:"what goes wrong, and when"`
+	Cores                    int               `yaml:"cores" doc:"cores: at most that many queries make progress at once; 0 (default) for no limit"`
+	Discipline               Discipline        `yaml:"discipline" doc:"how queries share the cores: fifo (default), a query holds its core to the end of its cpu phase; or sharing, all progress at the same rate"`
+	ConnectionLimit          int               `yaml:"connection_limit" doc:"sessions open at once (max_connections); 0 (default) for no limit"`
+	SuperuserReserved        int               `yaml:"superuser_reserved" doc:"sessions of connection_limit kept for superusers; default 0"`
+	Reserved                 int               `yaml:"reserved" doc:"further sessions kept for superusers and for roles that may use them; default 0"`
+	LimitError               LimitError        `yaml:"limit_error" doc:"what a connect past a limit is told: 53300 (default, PostgreSQL) or 1040 (MySQL)"`
+	Roles                    []Role            `yaml:"roles" doc:"database roles; a pool that names none has the default role, an ordinary one without a limit of its own"`
+	Connect                  dist.Distribution `yaml:"connect" doc:"time of a connect, handshake included; default 0"`
+	ConnectPlan              []time.Duration   `yaml:"connect_plan" doc:"times of the 1st, 2nd ... connect in the order in which they start; connect counts after them"`
+	LoginCPU                 dist.Distribution `yaml:"login_cpu" doc:"core time of a login, after connect; it queues with the queries; default 0"`
+	Close                    dist.Distribution `yaml:"close" doc:"time of a graceful close; default 0"`
+	CloseHard                dist.Distribution `yaml:"close_hard" doc:"time of a close without the protocol's goodbye; default 0"`
+	Ping                     dist.Distribution `yaml:"ping" doc:"time of a ping beside round_trip; default 0"`
+	RoundTrip                dist.Distribution `yaml:"round_trip" doc:"network time added to each query and ping; default 0"`
+	RefuseAfter              time.Duration     `yaml:"refuse_after" doc:"time after which a refused connect is told; default 0"`
+	TimerOverhead            time.Duration     `yaml:"timer_overhead" doc:"added to each wait of a connect, a ping, a round trip and a query's phase that is not 0, to compare with measurements on a coarse timer; default 0"`
+	StatementTimeout         time.Duration     `yaml:"statement_timeout" doc:"a query is cancelled (57014) when it has been at the server for so long; 0 (default) never"`
+	IdleInTransactionTimeout time.Duration     `yaml:"idle_in_transaction_timeout" doc:"a session whose transaction has had no query for so long is ended (57P01); 0 (default) never"`
+	CancelRequest            dist.Distribution `yaml:"cancel_request" doc:"time from a cancel request, which takes a connection of its own, until it acts; default 0"`
+	Contention               Contention        `yaml:"contention" doc:"slow-down by other active queries (universal scalability law); default none"`
+	Faults                   []Fault           `yaml:"faults" doc:"what goes wrong, and when"`
 }
 
 // Role is a database role.
@@ -134,7 +136,7 @@ func (o *Options) Validate(bad func(path, message string)) {
 		dist dist.Distribution
 	}{
 		{"connect", o.Connect}, {"login_cpu", o.LoginCPU}, {"close", o.Close}, {"close_hard", o.CloseHard},
-		{"ping", o.Ping}, {"round_trip", o.RoundTrip},
+		{"ping", o.Ping}, {"round_trip", o.RoundTrip}, {"cancel_request", o.CancelRequest},
 	} {
 		d.dist.Validate(under(bad, d.path))
 	}
@@ -144,6 +146,7 @@ func (o *Options) Validate(bad func(path, message string)) {
 	notNegativeTime("refuse_after", o.RefuseAfter)
 	notNegativeTime("timer_overhead", o.TimerOverhead)
 	notNegativeTime("statement_timeout", o.StatementTimeout)
+	notNegativeTime("idle_in_transaction_timeout", o.IdleInTransactionTimeout)
 	for _, c := range []struct {
 		path  string
 		value float64

@@ -224,6 +224,7 @@ func verify(t interface{ Fatalf(string, ...any) }, s *Server) {
 	if n != st.Queued {
 		t.Fatalf("%d in the queue, counted %d", n, st.Queued)
 	}
+	verifyLocks(t, s, stages[locking])
 	cores := s.opts.Cores
 	busy := stages[running]
 	if s.shared.used {
@@ -328,24 +329,88 @@ func (u *user) forget(s Session) {
 
 func (u *user) busy(s Session) bool { return u.srv.sessions[s].op != NoOp }
 
+// verifyLocks: every transaction is one of a session or of an operation, and every lock has one, which knows it; those who wait for
+// a lock are in its queue.
+func verifyLocks(t interface{ Fatalf(string, ...any) }, s *Server, waiting int) {
+	x := &s.tx
+	owners := make([]int, len(x.all)+1)
+	open := 0
+	for i := range s.sessions {
+		if tx := s.sessions[i].tx; tx != 0 {
+			if !s.sessions[i].live || !s.sessions[i].holds {
+				t.Fatalf("session %d is over, and in transaction %d", i, tx)
+			}
+			owners[tx]++
+			open++
+		}
+	}
+	if open != x.open {
+		t.Fatalf("%d sessions are in a transaction, counted %d", open, x.open)
+	}
+	for o := range s.ops {
+		if p := &s.ops[o]; p.tx != 0 && (p.kind != opQuery || p.session == NoSession || s.sessions[p.session].tx != p.tx) {
+			owners[p.tx]++
+		}
+	}
+	for _, tx := range x.free {
+		owners[tx]++
+	}
+	for tx, n := range owners[1:] {
+		if n != 1 {
+			t.Fatalf("transaction %d has %d owners", tx+1, n)
+		}
+	}
+	if len(x.held)+len(x.spare) != len(x.locks) {
+		t.Fatalf("%d locks held and %d spare of %d", len(x.held), len(x.spare), len(x.locks))
+	}
+	known := 0
+	for tx := range x.all {
+		for l := x.all[tx].locks; l != 0; l = x.locks[l-1].next {
+			known++
+			if x.locks[l-1].holder != int32(tx+1) {
+				t.Fatalf("lock %d is of transaction %d, not %d", l-1, x.locks[l-1].holder, tx+1)
+			}
+		}
+	}
+	queue := 0
+	for r, place := range x.held {
+		l := &x.locks[place]
+		if l.row != r || l.holder == 0 {
+			t.Fatalf("lock %d of %v: %+v", place, r, l)
+		}
+		for o, last := l.first, NoOp; o != NoOp; o = s.ops[o].next {
+			if s.ops[o].prev != last || s.ops[o].stage != locking || s.ops[o].place != place {
+				t.Fatalf("operation %d waits for lock %d, behind %d: %+v", o, place, last, s.ops[o])
+			}
+			last = o
+			queue++
+		}
+	}
+	if known != len(x.held) || queue != waiting {
+		t.Fatalf("%d locks of transactions, %d held; %d wait, %d in queues", known, len(x.held), waiting, queue)
+	}
+}
+
 func TestRandomHistories(t *testing.T) {
 	few := func(t *rapid.T, name string) dist.Distribution {
 		return dist.Fixed(time.Duration(rapid.IntRange(0, 5).Draw(t, name)))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
-			Cores:            rapid.IntRange(0, 3).Draw(t, "cores"),
-			Discipline:       Discipline(rapid.IntRange(0, 1).Draw(t, "discipline")),
-			ConnectionLimit:  rapid.SampledFrom([]int{0, 4, 6}).Draw(t, "limit"),
-			Roles:            []Role{{Name: "app", Limit: 2}, {Name: "admin", Superuser: true}, {Name: "ops", UseReserved: true}},
-			Connect:          few(t, "connect"),
-			LoginCPU:         few(t, "login_cpu"),
-			Close:            few(t, "close"),
-			CloseHard:        few(t, "close_hard"),
-			Ping:             few(t, "ping"),
-			RoundTrip:        few(t, "round_trip"),
-			StatementTimeout: time.Duration(rapid.SampledFrom([]int{0, 9}).Draw(t, "statement_timeout")),
-			Contention:       Contention{Kappa: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "kappa")},
+			Cores:                    rapid.IntRange(0, 3).Draw(t, "cores"),
+			Discipline:               Discipline(rapid.IntRange(0, 1).Draw(t, "discipline")),
+			ConnectionLimit:          rapid.SampledFrom([]int{0, 4, 6}).Draw(t, "limit"),
+			Roles:                    []Role{{Name: "app", Limit: 2}, {Name: "admin", Superuser: true}, {Name: "ops", UseReserved: true}},
+			Connect:                  few(t, "connect"),
+			LoginCPU:                 few(t, "login_cpu"),
+			Close:                    few(t, "close"),
+			CloseHard:                few(t, "close_hard"),
+			Ping:                     few(t, "ping"),
+			RoundTrip:                few(t, "round_trip"),
+			StatementTimeout:         time.Duration(rapid.SampledFrom([]int{0, 9}).Draw(t, "statement_timeout")),
+			IdleInTransactionTimeout: time.Duration(rapid.SampledFrom([]int{0, 0, 15}).Draw(t, "idle_in_transaction_timeout")),
+			CancelRequest:            few(t, "cancel_request"),
+			Contention:               Contention{Kappa: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "kappa")},
 		}
 		if o.ConnectionLimit > 0 {
 			o.SuperuserReserved, o.Reserved = rapid.IntRange(0, 1).Draw(t, "superuser"), rapid.IntRange(0, 1).Draw(t, "reserved")
@@ -436,6 +501,9 @@ func TestRandomHistories(t *testing.T) {
 					if rapid.Bool().Draw(t, "io") {
 						p = Phase{IO: &d}
 					}
+					if rapid.IntRange(0, 2).Draw(t, "lock") == 0 {
+						p = Phase{Lock: "accounts", Rows: rapid.IntRange(0, 2).Draw(t, "rows")}
+					}
 					if rapid.Bool().Draw(t, "chance") {
 						p.Chance = ptr(dist.Probability(0.5))
 					}
@@ -445,6 +513,30 @@ func TestRandomHistories(t *testing.T) {
 				do(func() {
 					u.ask(opQuery, s, func(r sim.Reply) Op { return u.srv.Query(s, u.srv.Compile(&q), u.queries, r) })
 				})
+			},
+			"transaction": func(t *rapid.T) {
+				s := session(t, true)
+				q := rapid.SampledFrom([]*Query{Begin, Begin, Commit}).Draw(t, "statement")
+				u.queries++
+				do(func() { u.ask(opQuery, s, func(r sim.Reply) Op { return u.srv.Query(s, q, u.queries, r) }) })
+			},
+			"rollback": func(t *rapid.T) {
+				s := session(t, true)
+				do(func() { u.srv.Rollback(s) })
+			},
+			"cancel": func(t *rapid.T) {
+				var all []int32
+				for k, a := range u.pending {
+					if a.kind == opQuery {
+						all = append(all, k)
+					}
+				}
+				if len(all) == 0 {
+					t.Skip("no query")
+				}
+				slices.Sort(all)
+				op := u.pending[rapid.SampledFrom(all).Draw(t, "pending")].op
+				do(func() { u.srv.CancelQuery(op) })
 			},
 			"close": func(t *rapid.T) {
 				s := session(t, false)
@@ -506,8 +598,8 @@ func TestRandomHistories(t *testing.T) {
 			},
 		})
 		u.sim.Run(sim.Forever)
-		for _, a := range u.pending { // what the end of time leaves unanswered was stalled
-			if u.srv.ops[a.op].stage != stuck {
+		for _, a := range u.pending { // what the end of time leaves unanswered was stalled, or waits for a lock that is kept
+			if st := u.srv.ops[a.op].stage; st != stuck && st != locking {
 				t.Fatalf("a %v was never answered: %+v", a.kind, u.srv.ops[a.op])
 			}
 		}

@@ -15,10 +15,12 @@ type QuerySpec struct {
 	Phases  []Phase           `yaml:"phases" doc:"what the query does, in order; instead of a service time"`
 }
 
-// Phase is a part of a query; exactly one of CPU and IO is set.
+// Phase is a part of a query; exactly one of CPU, IO and Lock is set.
 type Phase struct {
 	CPU    *dist.Distribution `yaml:"cpu" doc:"time on a core, beside the wait for one"`
 	IO     *dist.Distribution `yaml:"io" doc:"time without a core: a disk, a lock"`
+	Lock   string             `yaml:"lock" doc:"name of a table; the query locks a row of it, when nobody else has it locked, to the end of its transaction, or to its own end without one"`
+	Rows   int                `yaml:"rows" doc:"count, at least 1, default 1; rows of the table, of which lock takes any one"`
 	Chance *dist.Probability  `yaml:"chance" doc:"probability that the phase takes place at all; default 1"`
 }
 
@@ -42,13 +44,26 @@ func (q *QuerySpec) Validate(bad func(path, message string)) {
 	}
 	for i, p := range q.Phases {
 		bad := under(bad, fmt.Sprintf("phases[%d]", i))
-		switch {
-		case p.CPU != nil && p.IO != nil, p.CPU == nil && p.IO == nil:
-			bad("", "want one of cpu and io")
-		case p.CPU != nil:
+		set := 0
+		if p.CPU != nil {
+			set++
 			p.CPU.Validate(under(bad, "cpu"))
-		default:
+		}
+		if p.IO != nil {
+			set++
 			p.IO.Validate(under(bad, "io"))
+		}
+		if p.Lock != "" {
+			set++
+		}
+		if set != 1 {
+			bad("", "want one of cpu, io and lock")
+		}
+		switch {
+		case p.Rows < 0:
+			bad("rows", fmt.Sprintf("want 1 or more, have %d", p.Rows))
+		case p.Rows > 0 && p.Lock == "":
+			bad("rows", "are those of the table of a lock")
 		}
 		if p.Chance != nil {
 			p.Chance.Validate(under(bad, "chance"))
@@ -58,36 +73,44 @@ func (q *QuerySpec) Validate(bad func(path, message string)) {
 
 // Query is a compiled query, for servers of one Sim and with the same TimerOverhead. It is never changed by a run.
 type Query struct {
-	phases []phase
-	draws  bool // it takes random draws
+	phases  []phase
+	draws   bool // it takes random draws
+	control control
 }
 
 func (q *Query) add(p phase) {
 	q.phases = append(q.phases, p)
-	q.draws = q.draws || p.sampler != nil || p.chance < 1
+	q.draws = q.draws || p.sampler != nil || p.chance < 1 || p.rows > 1
 }
 
 type phase struct {
 	latency
 	cpu    bool
 	chance float64 // 1 takes no draw
+	table  uint64  // not 0: it locks one of its rows
+	rows   int
 }
 
 // Compile compiles q, which must be valid, for servers of sm with the options o.
 func (q *QuerySpec) Compile(sm *sim.Sim, o *Options) *Query {
 	c := &Query{}
 	if q.Phases == nil {
-		c.add(phase{newLatency(sm, q.Service, o.TimerOverhead), true, 1})
+		c.add(phase{latency: newLatency(sm, q.Service, o.TimerOverhead), cpu: true, chance: 1})
 	}
 	for _, p := range q.Phases {
-		d, chance := p.CPU, 1.0
-		if d == nil {
-			d = p.IO
-		}
+		ph := phase{cpu: p.CPU != nil, chance: 1, rows: p.Rows}
 		if p.Chance != nil {
-			chance = float64(*p.Chance)
+			ph.chance = float64(*p.Chance)
 		}
-		c.add(phase{newLatency(sm, *d, o.TimerOverhead), p.CPU != nil, chance})
+		switch {
+		case p.CPU != nil:
+			ph.latency = newLatency(sm, *p.CPU, o.TimerOverhead)
+		case p.IO != nil:
+			ph.latency = newLatency(sm, *p.IO, o.TimerOverhead)
+		default:
+			ph.table = tableOf(p.Lock)
+		}
+		c.add(ph)
 	}
 	return c
 }

@@ -11,7 +11,8 @@ import (
 // one of the others, as a host name or the options of a connect do: connects go where it leads at the time; a session stays where
 // it was opened. And it keeps an answer until the program looks at it. A program that stands still (sim.Freeze, of all its actors
 // but Outside) finds what came meanwhile in the order in which it came, and an operation that it gives up before it has seen the
-// answer is given up. It implements Settler, Watcher and Exiter as far as the others do.
+// answer is given up. It implements Settler, Watcher, Exiter, Transactional,
+// Canceller and Blocker as far as the others do.
 type Route struct {
 	sim    *sim.Sim
 	inside sim.ActorID // of the program
@@ -211,6 +212,29 @@ func (r *Route) Settle(o Op) bool {
 	}
 	s, ok := r.way[c.way].(Settler)
 	return ok && s.Settle(c.own)
+}
+
+// Rollback implements Transactional.
+func (r *Route) Rollback(s Session) {
+	b, _, own := r.find(s)
+	if t, ok := b.(Transactional); ok {
+		t.Rollback(own)
+	}
+}
+
+// CancelQuery implements Canceller.
+func (r *Route) CancelQuery(o Op) {
+	c := r.op(o)
+	if k, ok := r.way[c.way].(Canceller); ok && !c.come {
+		k.CancelQuery(c.own)
+	}
+}
+
+// Blocked implements Blocker.
+func (r *Route) Blocked(o Op) bool {
+	c := r.op(o)
+	b, ok := r.way[c.way].(Blocker)
+	return ok && !c.come && b.Blocked(c.own)
 }
 
 // Number implements Backend.

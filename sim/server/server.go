@@ -8,7 +8,8 @@
 //
 // Times are sim.Time and time.Duration, in nanoseconds. How an operation ends is a record.Outcome in its answer; there are no
 // errors at run time. Everything is noted to a record.Sink. A panic is a bug of the caller: a session used twice at a time or
-// after its end, an operation given up that is over. Not modelled: transactions and row locks, memory, result sizes.
+// after its end, an operation given up that is over. Transactions hold row
+// locks; a deadlock among them is not found (40P01 is not modelled). Not modelled either: memory, result sizes.
 package server
 
 import (
@@ -34,8 +35,11 @@ type Server struct {
 	login                     Query
 	plan                      []latency
 	statementLimit            sim.Delay
+	idleLimit                 sim.Delay
+	cancelRequest             latency
 	connects, closes, pings   sim.Stream
 	roundTrips, services      sim.Stream
+	cancels                   sim.Stream
 	windows                   [numEffects][]window
 	incidents                 []incident
 
@@ -51,6 +55,7 @@ type Server struct {
 
 	cores  cores
 	shared sharing
+	tx     transactions
 	stats  Stats
 }
 
@@ -60,6 +65,8 @@ const (
 	overdue                     // statement timeout. A: operation
 	shareDue                    // a phase on shared cores ends
 	incidentDue                 // A: index of the incident
+	idleOverdue                 // a transaction was idle for too long. A: session
+	cancelDue                   // a cancel request has come. A: operation, B: its generation
 )
 
 // opKind says what an operation is.
@@ -87,6 +94,7 @@ const (
 	running                 // holds a core
 	sharingCPU              // progresses on shared cores
 	waiting                 // an io phase
+	locking                 // for a lock
 	ending                  // its last wait; its outcome is known or will be looked at
 	stuck                   // for ever
 )
@@ -116,7 +124,8 @@ type operation struct {
 	overdue sim.Time  // when it comes
 	prev    Op        // in the queue for cores
 	next    Op
-	place   int32 // in the heap of shared cores
+	place   int32 // in the heap of shared cores; of the lock that it waits for
+	tx      int32 // the transaction whose locks it uses, once it has taken one
 }
 
 // New returns a server with the options o, which must be valid, and adds it to sm.
@@ -145,13 +154,18 @@ func newServer(sm *sim.Sim, sink record.Sink, seed uint64, prefix string, number
 	s.ping = compileLatency(sm, newSum(o.Ping, o.RoundTrip), overhead)
 	s.roundTrip = newLatency(sm, o.RoundTrip, overhead)
 	if login := newLatency(sm, o.LoginCPU, overhead); !login.none() {
-		s.login.add(phase{login, true, 1})
+		s.login.add(phase{latency: login, cpu: true, chance: 1})
 	}
 	s.connects = sim.NewStream(seed, prefix+"connect")
 	s.closes = sim.NewStream(seed, prefix+"close")
 	s.pings = sim.NewStream(seed, prefix+"ping")
 	s.roundTrips = sim.NewStream(seed, prefix+"round_trip")
 	s.services = sim.NewStream(seed, prefix+"service")
+	s.cancels = sim.NewStream(seed, prefix+"cancel")
+	s.cancelRequest = newLatency(sm, o.CancelRequest, 0)
+	if o.IdleInTransactionTimeout > 0 {
+		s.idleLimit = sm.Delay(o.IdleInTransactionTimeout)
+	}
 	if o.StatementTimeout > 0 {
 		s.statementLimit = sm.Delay(o.StatementTimeout)
 	}
@@ -178,6 +192,11 @@ func (s *Server) Handle(ev sim.Event) {
 		s.shared.due()
 	case incidentDue:
 		s.happen(s.incidents[ev.A])
+	case idleOverdue:
+		s.stats.IdleEnded++
+		s.kill(Session(ev.A), record.AdminShutdown, 0)
+	case cancelDue:
+		s.cancelled(Op(ev.A), ev.B)
 	}
 }
 
@@ -293,12 +312,19 @@ func (s *Server) nextPhase(o Op) {
 			s.wantCore(o, p, ph)
 			return
 		}
+		if ph.table != 0 {
+			if s.take(o, p, ph) {
+				continue
+			}
+			return
+		}
 		s.noteBegan(p, 0)
 		s.sleepFor(o, p, waiting, ph.withOverhead(s.phaseTime(p, ph)))
 		return
 	}
 	s.leave(p)
 	if p.stage == travelling { // no phase took place: it must not end within the call
+		s.tx.used = s.tx.used || p.query.control != works
 		s.sleepFor(o, p, ending, 0)
 		return
 	}
@@ -394,6 +420,8 @@ func (s *Server) withdraw(o Op, p *operation) {
 	switch p.stage {
 	case queued:
 		s.cores.remove(s.ops, o)
+	case locking:
+		s.unqueue(o)
 	case running:
 		s.wake(p)
 		s.cores.release(s.sim.Now())
@@ -448,7 +476,7 @@ func (s *Server) Due(o Op) sim.Time {
 	switch {
 	case p.stage == stuck:
 		return sim.Forever
-	case p.stage == queued, p.stage == sharingCPU, // open
+	case p.stage == queued, p.stage == sharingCPU, p.stage == locking, // open
 		(p.kind == opQuery || p.kind == opConnect) && p.stage != ending && int(p.phase) < len(p.query.phases): // phases to come
 		due = sim.Forever
 	}

@@ -20,7 +20,8 @@ type session struct {
 	hang     time.Duration // how long the next use of a dead one hangs
 	caller   Caller
 	number   int32
-	op       Op // under way on it
+	op       Op    // under way on it
+	tx       int32 // its transaction, 0 for none
 	opened   sim.Time
 	used     sim.Time
 }
@@ -151,6 +152,9 @@ func (s *Server) use(kind opKind, ses Session, r sim.Reply) (Op, *operation, *se
 	if w := s.forgotten(se); w != nil {
 		s.lose(se, record.ConnectionReset, w.fault.DropIdle.Hang)
 	}
+	if s.tx.used {
+		s.busyAgain(se)
+	}
 	o, p := s.begin(kind, ses, r)
 	p.caller, p.conn = se.caller, se.number
 	se.op = o
@@ -247,6 +251,9 @@ func (s *Server) queryEnded(o Op, p *operation) {
 		noted = record.Cancelled
 	}
 	s.noteQuery(record.QueryEnded, p, noted, s.sim.Now().Sub(p.began))
+	if s.tx.used {
+		s.settleTransaction(p)
+	}
 	s.end(o, Code(p.outcome))
 }
 
@@ -325,6 +332,9 @@ func (s *Server) freeSlot(se *session) {
 
 // giveUp gives up what is under way on a session that ends. A query runs on, for nobody.
 func (s *Server) giveUp(se *session) {
+	if s.tx.used {
+		s.abandon(se)
+	}
 	if se.op == NoOp {
 		return
 	}
@@ -419,6 +429,9 @@ func (s *Server) kill(ses Session, verdict record.Outcome, hang time.Duration) {
 	s.stats.Killed++
 	now := s.sim.Now()
 	s.sink.Note(record.Fact{At: now, Kind: record.SessionEnded, Request: -1, Pool: se.caller.Pool, Conn: se.number, Outcome: record.Killed, Took: now.Sub(se.opened)})
+	if s.tx.used {
+		s.killTransaction(se)
+	}
 	if se.op == NoOp {
 		return
 	}

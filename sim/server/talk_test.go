@@ -140,6 +140,10 @@ func (c *talk) command(line string) {
 			if !ok {
 				kind, value = "cpu", arg
 			}
+			if kind == "lock" {
+				q.Phases = append(q.Phases, Phase{Lock: value})
+				continue
+			}
 			d := dist.Fixed(parseTime(t, value))
 			if kind == "io" {
 				q.Phases = append(q.Phases, Phase{IO: &d})
@@ -149,6 +153,16 @@ func (c *talk) command(line string) {
 		}
 		c.numbers++
 		begin(word(1), c.backend.Query(session(), c.srv.Compile(&q), c.numbers, c.reply(label(word(1)), opDone)))
+	case "begin", "commit":
+		q := map[string]*Query{"begin": Begin, "commit": Commit}[word(0)]
+		c.numbers++
+		begin(word(1), c.backend.Query(session(), q, c.numbers, c.reply(label(word(1)), opDone)))
+	case "rollback":
+		c.backend.(Transactional).Rollback(session())
+	case "cancel":
+		c.backend.(Canceller).CancelQuery(c.ops[word(1)])
+	case "blocked":
+		fmt.Fprintf(&c.out, "%v\n", c.backend.(Blocker).Blocked(c.ops[word(1)]))
 	case "close":
 		begin(word(1), c.backend.Close(session(), c.reply(label(word(1)), opDone)))
 	case "close_hard":
