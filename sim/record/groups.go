@@ -70,14 +70,17 @@ type GroupRun struct {
 	Levels Levels
 }
 
-// mergeGroups makes the totals of services with several instances.
-func mergeGroups(runs []*Run) []PoolCell {
+// mergeGroups makes the totals of services with several instances, and names the service of each of those.
+func (c *Cell) mergeGroups(runs []*Run) []PoolCell {
 	var all []PoolCell
 	for j, g := range runs[0].Groups {
-		c := mergePools(g.Name, g.First, g.N, runs)
-		c.Instances = g.N
-		c.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Groups[j].Levels })
-		all = append(all, c)
+		for i := range g.N {
+			c.Pools[g.First+i].Service = g.Name
+		}
+		p := mergePools(g.Name, g.First, g.N, runs)
+		p.Instances = g.N
+		p.Levels = mergeLevels(len(runs), func(i int) *Levels { return &runs[i].Groups[j].Levels })
+		all = append(all, p)
 	}
 	return all
 }

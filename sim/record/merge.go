@@ -63,7 +63,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 			c.Pools = append(c.Pools, p)
 		}
 	}
-	c.Services = mergeGroups(runs)
+	c.Services = c.mergeGroups(runs)
 	return c
 }
 

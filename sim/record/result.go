@@ -83,6 +83,7 @@ const (
 // PoolCell is the part of a cell that belongs to one pool, or to those of a service.
 type PoolCell struct {
 	Name       string   `json:"name"`
+	Service    string   `json:"service,omitempty"`   // of a pool: its service, if that has several
 	Instances  int      `json:"instances,omitempty"` // of a service
 	Requests   Requests `json:"requests"`
 	Latency    Summary  `json:"latency"`
