@@ -9,9 +9,11 @@ import (
 )
 
 // Markdown writes the report as GitHub's Markdown, to be pasted into a review.
-func Markdown(w io.Writer, r *record.Result) error {
+func Markdown(w io.Writer, r *record.Result) error { return newDocument(r).markdown(w) }
+
+// markdown writes a document as Markdown.
+func (d *document) markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	d := newDocument(r)
 	b.WriteString("**" + escape(d.headline[0]) + "**\n")
 	items(b, d.headline[1:])
 	if d.about != "" {

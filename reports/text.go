@@ -18,12 +18,14 @@ type Options struct {
 }
 
 // Text writes the report for a terminal: what matters in plain words, then the tables.
-func Text(w io.Writer, r *record.Result, o Options) error {
+func Text(w io.Writer, r *record.Result, o Options) error { return newDocument(r).text(w, o) }
+
+// text lays out a document for a terminal.
+func (d *document) text(w io.Writer, o Options) error {
 	if o.Width <= 0 {
 		o.Width = 100
 	}
 	p := &printer{w: bufio.NewWriter(w), Options: o}
-	d := newDocument(r)
 	for i, s := range d.headline {
 		tone := plain
 		if i == 0 {

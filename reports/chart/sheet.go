@@ -86,6 +86,7 @@ var (
 	headInk  = ink{black, 9.5, true}
 	labelInk = ink{grey, 9, false}
 	noteInk  = ink{red, 9, false}
+	useInk   = ink{green, 9.5, true}
 )
 
 // sheet is what a chart is drawn on; its origin is at the bottom left.

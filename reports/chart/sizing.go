@@ -14,13 +14,13 @@ import (
 )
 
 // SizingCurve draws throughput, latency and the share of failed requests against a setting that is swept over numbers. If other
-// settings vary as well, there is a line for each combination of them, and of the percentiles only p99.
-func SizingCurve(r *record.Result, key, format string) ([]byte, error) {
+// settings vary as well, there is a line for each combination of them, and of the percentiles only p99. Values to use are marked.
+func SizingCurve(r *record.Result, key, format string, use ...float64) ([]byte, error) {
 	lines := digest.Lines(r, key)
 	if lines == nil {
 		return nil, fmt.Errorf("sizing curve: want a setting that is swept over numbers, have %q", key)
 	}
-	c := &sizing{key: digest.Printable(key)}
+	c := &sizing{key: digest.Printable(key), use: use}
 	for _, i := range some(len(lines), mostLines) {
 		c.lines = append(c.lines, lines[i])
 	}
@@ -42,6 +42,7 @@ func SizingCurve(r *record.Result, key, format string) ([]byte, error) {
 // sizing is a sizing curve: lines over one setting.
 type sizing struct {
 	key      string
+	use      []float64 // values that are marked
 	remark   string
 	lines    []digest.Line
 	points   []digest.Point // of all lines
@@ -92,6 +93,21 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 		for i, row := range a.rows {
 			s.text(a.at, top-11-11*vg.Length(i), middle, row, labelInk)
 		}
+	}
+	for _, v := range c.use {
+		x, high := c.x.at(v), throughput.y.to
+		for _, p := range c.points {
+			if f := p.Cell.Throughput; p.Value == v && f.Known {
+				high = min(high, throughput.y.at(f.Value)) // what is above it is the label of the best
+			}
+		}
+		s.line(green, 1.2, true, vg.Point{X: x, Y: bottom}, vg.Point{X: x, Y: high})
+		text := "use " + digest.Number(v)
+		align := start
+		if x+4+useInk.width(text) > c.x.to {
+			align, x = end, x-8
+		}
+		s.text(x+4, throughput.y.from+5, align, text, useInk)
 	}
 	c.throughput(throughput)
 	c.latency(latency)

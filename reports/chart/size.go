@@ -1,0 +1,48 @@
+package chart
+
+import (
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// Size draws what is worth seeing of a search for a size, in a format, svg or png: the sizing curve with the size to use marked,
+// the percentiles, and the levels over time at the size to use.
+func Size(s *record.Sizing, format string) ([]Named, error) {
+	r := s.Result()
+	var use []float64
+	at := -1
+	if s.Use != nil {
+		use = append(use, float64(*s.Use))
+		for i := range s.Sizes {
+			if s.Sizes[i].Size == *s.Use {
+				at = i
+			}
+		}
+	}
+	var all []Named
+	add := func(name string, chart []byte, err error) error {
+		if err == nil {
+			all = append(all, Named{name + "." + format, chart})
+		}
+		return err
+	}
+	if digest.Lines(r, s.Key) != nil {
+		b, err := SizingCurve(r, s.Key, format, use...)
+		if err := add("sizing-curve", b, err); err != nil {
+			return nil, err
+		}
+	}
+	if hasLatencies(r) {
+		b, err := PercentileCurve(r, format)
+		if err := add("percentiles", b, err); err != nil {
+			return nil, err
+		}
+	}
+	if at >= 0 && levels(r.Cells[at].Curves.Levels) != nil {
+		b, err := LevelsOverTime(r, at, format)
+		if err := add("levels-"+fileName(digest.Label(r.Cells[at].Settings)), b, err); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
