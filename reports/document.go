@@ -32,7 +32,7 @@ func newDocument(r *record.Result) *document {
 	if name := digest.Printable(r.Scenario.Name); name != "" {
 		d.headline[0] = name + ": " + d.headline[0]
 	}
-	for _, t := range []*table{cellTable(r), poolTable(r), poolerTable(r), failureTable(r), checkTable(r)} {
+	for _, t := range []*table{cellTable(r), poolTable(r), serverTable(r), poolerTable(r), actionTable(r), failureTable(r), checkTable(r)} {
 		if len(t.rows) > 0 {
 			d.tables = append(d.tables, t)
 		}
@@ -149,34 +149,6 @@ func (t *table) tidy() {
 	t.drop("connecting", "0 / 0")
 	t.drop("refused", "0")
 	t.drop("cores", digest.Dash)
-}
-
-// poolTable has a row for each pool of each cell and one for all of them together.
-func poolTable(r *record.Result) *table {
-	t := &table{title: "Pools"}
-	keys := settingKeys(r)
-	for _, c := range r.Cells {
-		if len(c.Pools) == 0 {
-			continue
-		}
-		row := func(i int, name string, tone tone) {
-			settingColumns(t, keys, c.Settings, i > 0)
-			t.text("", "pool", name, tone)
-			t.key = len(keys) + 1
-		}
-		for i, p := range c.Pools {
-			row(i, digest.Printable(p.Name), plain)
-			requestColumns(t, p.Requests, p.Throughput, p.Latency, p.Wait)
-			levelColumns(t, p.Levels)
-			t.end()
-		}
-		row(len(c.Pools), "total", strong)
-		requestColumns(t, c.Requests, c.Throughput, c.Latency, c.Wait)
-		levelColumns(t, c.Levels)
-		t.end()
-	}
-	t.tidy()
-	return t
 }
 
 // failureTable says how requests failed, in the cells where some did.
@@ -358,6 +330,9 @@ func notes(r *record.Result) []string {
 		}
 	}
 	all := precision(r)
+	if n := hidden(r); n > 0 {
+		all = append(all, fmt.Sprintf("Pools has of services with several instances the totals, the worst instance and the best; %s more are in --format json.", digest.Count(int64(n))))
+	}
 	if failures {
 		all = append(all, "(of … ok): latency and wait are of what succeeded only; compare them with care where requests fail.")
 	}

@@ -50,7 +50,23 @@ var results = map[string]func() *record.Result{
 		}
 		return reporttest.Result("hopeless", "", rows, 1)
 	},
-	"fleet": func() *record.Result { return reporttest.Fleet(12, 2) },
+	"fleet":       func() *record.Result { return reporttest.Fleet(12, 2) },
+	"large-fleet": func() *record.Result { return reporttest.Fleet(40, 3) },
+	"operated": func() *record.Result { // moved to another server and stopped
+		r := reporttest.Result("operated", "", reporttest.Lab[1:2], 1)
+		c := &r.Cells[0]
+		c.Settings = nil
+		c.Servers = []record.ServerCell{
+			{Name: "server", ServerStats: record.ServerStats{Opened: 4, Closed: 4, PeakOpen: 4}, Open: record.ExactFloat(0), Emptied: record.Exact(31 * time.Minute)},
+			{Name: "standby", ServerStats: record.ServerStats{Opened: 4, PeakOpen: 4}, Open: record.ExactFloat(4)},
+		}
+		c.Actions = []record.ActionCell{
+			{Deed: record.Deed{At: 90 * time.Second, Do: "connect_to", To: "standby", Service: "api"}, Took: record.Exact(29*time.Minute + 30*time.Second)},
+			{Deed: record.Deed{At: 2 * time.Minute, Do: "pause", To: "200ms", Service: "api", Instance: 2}},
+			{Deed: record.Deed{At: time.Hour, Do: "close", Service: "api"}, Took: record.Exact(10 * time.Second), NotReturned: record.ExactFloat(3)},
+		}
+		return r
+	},
 	"grid": func() *record.Result {
 		var rows []reporttest.Row
 		for _, cores := range []int{4, 8} {

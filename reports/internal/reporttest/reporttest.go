@@ -69,6 +69,7 @@ func Fleet(pools, refused int) *record.Result {
 	for _, l := range []*record.Level3{&fleet.Levels.Size, &fleet.Levels.InUse} {
 		*l = record.Level3{Mean: record.ExactFloat(float64(pools-refused) * 10), Max: record.ExactFloat(float64(pools-refused) * 10)}
 	}
+	fleet.Groups = []record.GroupRun{{Group: record.Group{Name: "payments", N: pools}, Levels: fleet.Levels}}
 	r.Cells = []record.Cell{record.Merge(nil, names, []*record.Run{&fleet})}
 	return r
 }
@@ -214,6 +215,22 @@ func anyCell(t *rapid.T, keys []string) record.Cell {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "pools") {
 		c.Pools = append(c.Pools, record.PoolCell{Name: text.Draw(t, "pool"), Requests: anyRequests(t), Latency: anySummary(t)})
+	}
+	if n := rapid.SampledFrom([]int{0, 0, 2, 20}).Draw(t, "instances"); n > 0 {
+		s := record.PoolCell{Name: text.Draw(t, "service"), Instances: n, Requests: anyRequests(t), FailedRate: anyFloat(t)}
+		c.Services = append(c.Services, s)
+		for range n {
+			c.Pools = append(c.Pools, record.PoolCell{Name: text.Draw(t, "pool"), Service: s.Name, Requests: anyRequests(t), FailedRate: anyFloat(t)})
+		}
+	}
+	for range rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "servers") {
+		c.Servers = append(c.Servers, record.ServerCell{Name: text.Draw(t, "server"), Open: anyFloat(t), Emptied: anyDuration(t), ServerStats: c.Server})
+	}
+	for range rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "actions") {
+		c.Actions = append(c.Actions, record.ActionCell{
+			Deed: record.Deed{At: time.Duration(duration.Draw(t, "at")), Do: text.Draw(t, "do"), Service: text.Draw(t, "of"), Instance: int(count.Draw(t, "instance"))},
+			Took: anyDuration(t), NotReturned: anyFloat(t),
+		})
 	}
 	return c
 }
