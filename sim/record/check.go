@@ -106,6 +106,8 @@ func allMetrics() []*metric {
 	figure("closed_after", unitDuration, true, func(c *Cell) Float { return c.longest("close", "shut_down") })
 	figure("moved_after", unitDuration, true, func(c *Cell) Float { return c.longest("connect_to") })
 	figure("leaked", unitCount, true, func(c *Cell) Float { return c.Leaked })
+	figure("empty_after", unitDuration, true, (*Cell).emptyAfter)
+	figure("deadlocks", unitCount, true, (*Cell).deadlocks)
 	figure("core_utilisation", unitRatio, true, func(c *Cell) Float { return c.Server.CoreUtilisation })
 
 	figure("total", unitCount, false, func(c *Cell) Float { return c.each(c.Requests.Total) })

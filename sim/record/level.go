@@ -20,6 +20,7 @@ type Level struct {
 	fromLo uint64
 
 	binMax int64 // since the last bin was closed
+	binMin int64
 	binHi  uint64
 	binLo  uint64
 }
@@ -28,12 +29,12 @@ type Level struct {
 func (l *Level) Add(at sim.Time, d int64) {
 	l.advance(at)
 	l.value += d
-	if l.value > l.max {
-		l.max = l.value
+	if d < 0 {
+		l.binMin = min(l.binMin, l.value)
+		return
 	}
-	if l.value > l.binMax {
-		l.binMax = l.value
-	}
+	l.max = max(l.max, l.value)
+	l.binMax = max(l.binMax, l.value)
 }
 
 func (l *Level) advance(at sim.Time) {
@@ -74,13 +75,13 @@ func span(hi, lo, fromHi, fromLo uint64) float64 {
 	return float64(float64(hi)*0x1p64) + float64(lo)
 }
 
-// closeBin returns mean and maximum since the last call and starts the next bin.
-func (l *Level) closeBin(at sim.Time, length time.Duration) (mean float64, highest int64) {
+// closeBin returns mean, minimum and maximum since the last call and starts the next bin.
+func (l *Level) closeBin(at sim.Time, length time.Duration) (mean float64, lowest, highest int64) {
 	l.advance(at)
 	mean = span(l.areaHi, l.areaLo, l.binHi, l.binLo) / float64(length)
-	highest = l.binMax
-	l.binHi, l.binLo, l.binMax = l.areaHi, l.areaLo, l.value
-	return mean, highest
+	lowest, highest = l.binMin, l.binMax
+	l.binHi, l.binLo, l.binMin, l.binMax = l.areaHi, l.areaLo, l.value, l.value
+	return mean, lowest, highest
 }
 
 // maxBins is how many bins a series has at the most; when they are full, pairs are merged and the bin doubles.
@@ -93,15 +94,16 @@ type series struct {
 	bin    time.Duration
 	next   sim.Time // end of the open bin
 	mean   [][]float64
+	min    [][]int64
 	max    [][]int64
 }
 
 func newSeries(names []string, levels []*Level) *series {
 	s := &series{levels: levels, names: names, bin: time.Millisecond}
 	s.next = sim.Time(s.bin)
-	s.mean, s.max = make([][]float64, len(levels)), make([][]int64, len(levels))
+	s.mean, s.min, s.max = make([][]float64, len(levels)), make([][]int64, len(levels)), make([][]int64, len(levels))
 	for i := range levels {
-		s.mean[i], s.max[i] = make([]float64, 0, maxBins), make([]int64, 0, maxBins)
+		s.mean[i], s.min[i], s.max[i] = make([]float64, 0, maxBins), make([]int64, 0, maxBins), make([]int64, 0, maxBins)
 	}
 	return s
 }
@@ -110,8 +112,8 @@ func newSeries(names []string, levels []*Level) *series {
 func (s *series) upTo(at sim.Time) {
 	for s.next <= at {
 		for i, l := range s.levels {
-			mean, highest := l.closeBin(s.next, s.bin)
-			s.mean[i], s.max[i] = append(s.mean[i], mean), append(s.max[i], highest)
+			mean, lowest, highest := l.closeBin(s.next, s.bin)
+			s.mean[i], s.min[i], s.max[i] = append(s.mean[i], mean), append(s.min[i], lowest), append(s.max[i], highest)
 		}
 		if len(s.mean[0]) == maxBins {
 			s.halve()
@@ -128,9 +130,10 @@ func (s *series) halve() {
 	for i := range s.levels {
 		for j := range maxBins / 2 {
 			s.mean[i][j] = (s.mean[i][2*j] + s.mean[i][2*j+1]) / 2
+			s.min[i][j] = min(s.min[i][2*j], s.min[i][2*j+1])
 			s.max[i][j] = max(s.max[i][2*j], s.max[i][2*j+1])
 		}
-		s.mean[i], s.max[i] = s.mean[i][:maxBins/2], s.max[i][:maxBins/2]
+		s.mean[i], s.min[i], s.max[i] = s.mean[i][:maxBins/2], s.min[i][:maxBins/2], s.max[i][:maxBins/2]
 	}
 }
 

@@ -55,6 +55,8 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.Pooler = mergePooler(runs)
 	c.Stages = mergeStages(pools, runs)
 	c.Servers, c.Actions = mergeServers(runs), mergeActions(runs)
+	c.Leaks = mergeLeaks(pools, runs)
+	c.Diagnoses = append(mergeFindings(pools, runs), c.leakDiagnoses()...)
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	if len(pools) > 1 {
 		for j, name := range pools {

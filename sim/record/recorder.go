@@ -39,6 +39,7 @@ type part struct {
 	lastEnd                   sim.Time
 
 	level [numLevels]Level
+	leak  leak
 }
 
 // The levels of a part: one for each State, and two more.
@@ -47,6 +48,9 @@ const (
 	levelWaiting = int(NumStates) + 1
 	numLevels    = int(NumStates) + 2
 )
+
+// seriesInUse is the place of in_use in the series.
+const seriesInUse = 2
 
 // NewRecorder returns a recorder for n pools that ignores requests that arrived before from (the warm-up).
 func NewRecorder(n int, from sim.Time) *Recorder {
@@ -113,13 +117,14 @@ func (r *Recorder) Note(f Fact) {
 			}
 		}
 	case Leaked:
-		r.parts[f.Pool].leaked++
+		r.parts[f.Pool].leakedAt(f.At)
 	case SlowAcquire:
 		r.parts[f.Pool].slow++
 	case Exited:
 		for i := range numLevels {
 			r.add(f.Pool, i, f.At, -r.parts[f.Pool].level[i].value)
 		}
+		r.parts[f.Pool].restarted(f.At)
 	case PoolNote:
 		r.parts[f.Pool].notes[f.Outcome]++
 	case ConnectEnded:
@@ -237,6 +242,7 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	}
 	r.groups.finish(run)
 	run.Pooler = r.pooler.finish(r.from, end)
+	r.findKept(run)
 	return run
 }
 
@@ -246,6 +252,7 @@ func (p *part) finish(from, end sim.Time) Part {
 	}
 	q := Part{
 		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
+		Capacity: int(p.leak.capacity), Emptied: p.leak.emptied, EmptyAfter: p.leak.empty,
 		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd, Early: p.early,
 		Levels: p.levels(from, end),
 	}
@@ -270,6 +277,7 @@ type Run struct {
 	Stages    *StageRun   // nil if nobody asked where the time went
 	Servers   []ServerRun // if there are several
 	Actions   []ActionRun
+	Findings  []Finding
 	Series    Series
 	Warnings  []string
 }
@@ -280,6 +288,9 @@ type Part struct {
 	Latency, Failed, Wait, Hold Histogram
 	Levels                      Levels
 	Leaked, Slow                int64
+	Capacity                    int           // slots, if known
+	Emptied                     bool          // all were lost
+	EmptyAfter                  time.Duration // its start
 	Notes                       Counts
 	LastEnd                     sim.Time
 	Early                       int64 // requests that arrived in the warm-up and succeeded after it: of the throughput, and of nothing else

@@ -51,6 +51,9 @@ type Cell struct {
 	Leaked       Float        `json:"leaked"` // slots lost for ever, per replication
 	SlowAcquires int64        `json:"slow_acquires,omitempty"`
 	PoolNotes    Counts       `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
+	Leaks        []LeakCell   `json:"leaks,omitempty"`     // services whose pools lose slots
+	Diagnoses    []Diagnosis  `json:"diagnoses,omitempty"`
+	Budget       *Budget      `json:"budget,omitempty"` // of the server's connections, by the scenario
 	Warnings     []string     `json:"warnings"`
 	Pools        []PoolCell   `json:"pools,omitempty"`    // with several pools: each of them
 	Services     []PoolCell   `json:"services,omitempty"` // the totals of services with several instances
