@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,4 +185,25 @@ func digits(f float64) string {
 	}
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 3, 64), 64)
 	return strconv.FormatFloat(r, 'f', -1, 64)
+}
+
+// TestEveryBuiltInIsHeld: each built-in scenario is named in a test of this package, which says what is to come of it and why.
+func TestEveryBuiltInIsHeld(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []byte
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, src...)
+	}
+	for _, info := range scenarios.List() {
+		if !bytes.Contains(tests, []byte(strconv.Quote(info.Name))) {
+			t.Errorf("no test holds %s", info.Name)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -215,5 +216,29 @@ func TestLabFleet(t *testing.T) {
 	}
 	if c := res.Cells[1]; c.Requests.OK != c.Requests.Total || c.Server.PeakOpen != 96 {
 		t.Errorf("pools of 8: %d of %d served, at most %d open, want all and 96", c.Requests.OK, c.Requests.Total, c.Server.PeakOpen)
+	}
+}
+
+// TestSizingKnee: the three regions. A query takes 5.08 ms on the average (lognormal, 4 ms x exp(s²/2), s = ln 5 / 2.326) and 0.2 ms
+// of network; up to 4 connections each adds one query in that time, beyond the cores are busy all the time, and beyond 20 the
+// server refuses.
+func TestSizingKnee(t *testing.T) {
+	sigma := math.Log(5) / 2.3263
+	query := 0.004 * math.Exp(sigma*sigma/2)
+	for _, c := range runPlain(t, "sizing-knee").Cells {
+		size, err := strconv.Atoi(c.Settings[0].Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := min(float64(size)/(query+0.0002), 4/query)
+		switch {
+		case size <= 20:
+			within(t, c.Settings.String()+": throughput", c.Throughput.Value, most, 0.04) // 10,000 queries; the start and the end
+			if c.Requests.Failed > 0 {
+				t.Errorf("%s: %d failed", c.Settings, c.Requests.Failed)
+			}
+		case c.Requests.Failed == 0 || c.Server.PeakOpen != 20:
+			t.Errorf("%s: %d failed, at most %d open, want failures and 20", c.Settings, c.Requests.Failed, c.Server.PeakOpen)
+		}
 	}
 }
