@@ -31,15 +31,25 @@ func (o *overrides) addSet(cmd *cobra.Command) {
 
 // addOver adds --over.
 func (o *overrides) addOver(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.over, "over", nil, "`PATH=VALUE,...`: run at these settings in place of the scenario's sweep, as in pool.max=2,4,8; several make a grid")
+	cmd.Flags().StringArrayVar(&o.over, "over", nil, "`PATH=VALUE,...`: run at these settings in place of the scenario's sweep, as in pool.max=2,4,8 or 1..40 or 2..64:2; several make a grid")
 	must(cmd.RegisterFlagCompletionFunc("over", completePath))
 }
 
 // addRest adds what only a run takes.
 func (o *overrides) addRest(cmd *cobra.Command) {
+	o.addSeed(cmd)
+	o.flags.IntVar(&o.replications, "replications", 0, "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario, or else 1")
+	o.addCheck()
+}
+
+// addSeed adds --seed.
+func (o *overrides) addSeed(cmd *cobra.Command) {
 	o.flags = cmd.Flags()
 	o.flags.Uint64Var(&o.seed, "seed", 0, "`N`: seed of all randomness; default that of the scenario, or else 1")
-	o.flags.IntVar(&o.replications, "replications", 0, "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario, or else 1")
+}
+
+// addCheck adds --check.
+func (o *overrides) addCheck() {
 	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; 'warn:p(99)<200ms' only warns; may be repeated")
 }
 

@@ -15,13 +15,14 @@ type progress struct {
 	mu    sync.Mutex // of all below
 	bar   *progressbar.ProgressBar
 	done  int
+	total int
 	shown bool
 	over  bool
 }
 
 // newProgress begins to count, and to show it when patience has run out.
 func newProgress(w io.Writer, total int, patience time.Duration) *progress {
-	p := &progress{}
+	p := &progress{total: total}
 	p.bar = progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription("replications"),
@@ -41,16 +42,24 @@ func (p *progress) show() {
 		return
 	}
 	p.shown = true
+	p.render()
+}
+
+// render shows the bar as it is now.
+func (p *progress) render() {
+	if p.bar.GetMax() != p.total {
+		p.bar.ChangeMax(p.total)
+	}
 	_ = p.bar.Set(p.done)
 }
 
-// set says how many are done.
-func (p *progress) set(done, _ int) {
+// set says how many are done, of how many.
+func (p *progress) set(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done = done
+	p.done, p.total = done, total
 	if p.shown {
-		_ = p.bar.Set(done)
+		p.render()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"poolwise/reports"
+	"poolwise/reports/chart"
 	"poolwise/scenarios"
 	runner "poolwise/scenarios/run"
 	"poolwise/sim/record"
@@ -52,6 +53,9 @@ type simulation struct {
 	failOnWarn bool
 	workers    int
 	quiet      bool
+
+	precision   share
+	least, most int // replications, with a precision or of a size
 }
 
 // addSimulation adds what is not about the scenario and its reports.
@@ -84,15 +88,45 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	}
 	o.addSet(cmd)
 	o.addRest(cmd)
+	f.Var(&o.precision, "precision", "`SHARE`: run each setting until half the 95 % interval of the figures in its checks (or else of throughput and p(99)) is at most this share of them, in the place of --replications; default none")
+	f.IntVar(&o.least, "min-replications", runner.DefaultMinReplications, fmt.Sprintf("`N`: least replications with --precision; default %d", runner.DefaultMinReplications))
+	f.IntVar(&o.most, "max-replications", runner.DefaultMaxReplications, fmt.Sprintf("`N`: most replications with --precision; default %d", runner.DefaultMaxReplications))
 	f.StringVar(&o.baseline, "baseline", "", "`FILE`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; with none those checks are off, as for the run that makes the first baseline; by default they fail")
 	o.addReports(cmd, record.Schema)
-	f.StringVar(&o.plots, "plots", "", "`DIR`: draw plots into this folder, which is made if need be; default none")
-	o.plotFormat = choose(cmd, "plot-format", "`FORMAT`: format of the plots: svg or png", "svg", "png")
+	o.addPlots(cmd)
 	f.StringVar(&o.hgrm, "hgrm", "", "`FILE`: write the latencies of served requests as HdrHistogram percentiles, in ms; each of several cells to a file of its own: out.hgrm becomes out-pool.max-8.hgrm; default none")
 	f.StringVar(&o.trace, "trace", "", "`FILE`: write all that happens in the first replication of the first cell, about 100 bytes a fact; default none")
 	o.traceFormat = choose(cmd, "trace-format", "`FORMAT`: format of the trace: text or jsonl (times in ns)", "text", "jsonl")
 	o.addSimulation(f)
 	return o
+}
+
+// addPlots adds the flags of plots.
+func (o *runOptions) addPlots(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.plots, "plots", "", "`DIR`: draw plots into this folder, which is made if need be; default none")
+	o.plotFormat = choose(cmd, "plot-format", "`FORMAT`: format of the plots: svg or png", "svg", "png")
+}
+
+// checkPrecision reports a mistake in the flags about precision.
+func (o *runOptions) checkPrecision() error {
+	on := o.flags.Changed("precision")
+	for _, name := range []string{"min-replications", "max-replications"} {
+		if o.flags.Changed(name) && !on {
+			return usagef("--%s goes with --precision; --replications sets their number", name)
+		}
+	}
+	switch {
+	case !on:
+	case o.flags.Changed("replications"):
+		return usagef("want --replications or --precision, not both")
+	case o.precision == 0:
+		return usagef("--precision: want a share above 0, such as 5%%")
+	case o.least < 2:
+		return usagef("--min-replications: want at least 2, since one has no interval, have %d", o.least)
+	case o.most < o.least:
+		return usagef("--max-replications: want at least as many as --min-replications (%d), have %d", o.least, o.most)
+	}
+	return nil
 }
 
 // oneFile is the argument of the commands that take one.
@@ -117,6 +151,9 @@ func (o *simulation) check() error {
 // run runs a scenario.
 func (o *runOptions) run(cmd *cobra.Command, file string) error {
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.checkPrecision(); err != nil {
 		return err
 	}
 	var baseline *record.Result
@@ -161,7 +198,8 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 		res.WithoutBaseline()
 	}
 	write := func(w io.Writer, format string) error { return o.report(w, format, res, src.annotated()) }
-	if err := files.complete(ctx, o, res, write); err != nil {
+	draw := func(format string) ([]chart.Named, error) { return chart.All(res, format) }
+	if err := files.complete(ctx, o, res, write, draw); err != nil {
 		return err
 	}
 	if err := o.print(cmd.OutOrStdout(), write); err != nil {
@@ -170,13 +208,18 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 	if err := o.appendSummary(write); err != nil {
 		return err
 	}
-	if o.plots != "" && !o.quiet {
-		fmt.Fprintf(stderr, "wrote %s to %s\n", count(files.drawn, "plot"), o.plots)
-	}
+	o.tellPlots(stderr, &files)
 	if baseline != nil && !o.quiet {
 		tellBaseline(stderr, res, baseline)
 	}
 	return o.conclude(stderr, res)
+}
+
+// tellPlots says where the plots are.
+func (o *runOptions) tellPlots(stderr io.Writer, files *runFiles) {
+	if o.plots != "" && !o.quiet {
+		fmt.Fprintf(stderr, "wrote %s to %s\n", count(files.drawn, "plot"), o.plots)
+	}
 }
 
 // noBaseline is the word for a baseline that is not there yet.
@@ -213,14 +256,15 @@ func (o *simulation) simulate(ctx context.Context, stderr io.Writer, trace func(
 	if !o.quiet && isTerminal(stderr) {
 		p := newProgress(stderr, total, time.Second)
 		defer p.stop()
-		opt.Progress = func(done, _ int) { p.set(before+done, total) }
+		opt.Progress = func(done, of int) { p.set(before+done, max(total, before+of)) } // with a precision they become more
 	}
+	opt.Precision, opt.MinReplications, opt.MaxReplications = float64(o.precision), o.least, o.most
 	var results []*record.Result
 	for _, j := range jobs {
 		res, err := runner.Run(ctx, j.base, j.cells, opt)
 		var stopped *runner.Interrupted
 		if errors.As(err, &stopped) {
-			stopped.Done, stopped.Total = before+stopped.Done, total
+			stopped.Done, stopped.Total = before+stopped.Done, max(total, before+stopped.Total)
 			return nil, fmt.Errorf("%w; nothing was written", stopped)
 		}
 		if err != nil {

@@ -67,8 +67,11 @@ func (f *runFiles) endTrace(o *runOptions) error {
 	return at(o.trace, f.sink.Close())
 }
 
+// drawer draws the plots in a format.
+type drawer func(format string) ([]chart.Named, error)
+
 // complete writes the files and puts them in their places.
-func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Result, report reportWriter) error {
+func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Result, report reportWriter, draw drawer) error {
 	if err := f.reports.write(report); err != nil {
 		return err
 	}
@@ -78,7 +81,7 @@ func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Resu
 		}
 	}
 	if o.plots != "" {
-		if err := f.plots(ctx, o, res); err != nil {
+		if err := f.plots(ctx, o, draw); err != nil {
 			return err
 		}
 	}
@@ -92,14 +95,14 @@ func (f *runFiles) complete(ctx context.Context, o *runOptions, res *record.Resu
 var errInterrupted = errors.New("interrupted: all replications were finished; nothing was written")
 
 // plots draws what there is to draw. It may take a second, but nobody who interrupts it has to wait for that.
-func (f *runFiles) plots(ctx context.Context, o *runOptions, res *record.Result) error {
+func (f *runFiles) plots(ctx context.Context, o *runOptions, draw drawer) error {
 	type drawn struct {
 		charts []chart.Named
 		err    error
 	}
 	ready := make(chan drawn, 1)
 	go func() {
-		charts, err := chart.All(res, o.plotFormat.value)
+		charts, err := draw(o.plotFormat.value)
 		ready <- drawn{charts, err}
 	}()
 	var d drawn
