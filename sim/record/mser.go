@@ -1,6 +1,7 @@
 package record
 
 import (
+	"math"
 	"time"
 
 	"poolwise/sim"
@@ -57,17 +58,20 @@ func (w *WarmUp) Note(f Fact) {
 	}
 }
 
-// Cut returns the time at which the warm-up ends. late reports that the rule put it in the second half of the run, where it
-// cannot be trusted: the run is too short, or does not settle. Without at least ten batches there is no cut and it is late.
+// Cut returns the time at which the warm-up ends, in the first half of the run. late reports that the rule would have put it in
+// the second half, where it cannot be trusted: the run is too short, or does not settle. Without at least ten batches there is
+// no cut and it is late.
 func (w *WarmUp) Cut() (at sim.Time, late bool) {
 	m := len(w.batch)
 	if m < 10 {
 		return 0, true
 	}
-	// From the back: sum and sum of squares of batches d..m-1, taken about the last mean to keep the digits.
+	// From the back: sum and sum of squares of batches d..m-1, taken about the last mean to keep the digits. least is the least
+	// standard error so far, and cut where it was; early is the same for the first half.
 	shift := w.batch[m-1].mean
-	var sum, squares, best float64
-	cut := m
+	var sum, squares float64
+	least, leastEarly := math.Inf(1), math.Inf(1)
+	cut, early := m, 0
 	for d := m - 1; d >= 0; d-- {
 		x := w.batch[d].mean - shift
 		sum += x
@@ -76,12 +80,16 @@ func (w *WarmUp) Cut() (at sim.Time, late bool) {
 		if k < mserBatch {
 			continue // the standard error of so few is no estimate
 		}
-		if se := (squares - float64(sum*sum)/k) / float64(k*k); cut == m || se <= best {
-			best, cut = se, d
+		se := (squares - float64(sum*sum)/k) / float64(k*k)
+		if se <= least {
+			least, cut = se, d
+		}
+		if d <= m/2 && se <= leastEarly {
+			leastEarly, early = se, d
 		}
 	}
-	if cut == 0 {
-		return 0, false
+	if early > 0 {
+		at = w.batch[early-1].end + sim.Time(time.Nanosecond)
 	}
-	return w.batch[cut-1].end + sim.Time(time.Nanosecond), cut > m/2
+	return at, cut > m/2
 }

@@ -55,8 +55,12 @@ func TestWarmUpLeavesAStationarySeriesAlone(t *testing.T) {
 }
 
 func TestWarmUpDoesNotTrustATrend(t *testing.T) {
-	if _, late := feed(10_000, func(i int) float64 { return float64(i) * 100 }).Cut(); !late {
+	at, late := feed(10_000, func(i int) float64 { return float64(i) * 100 }).Cut()
+	if !late {
 		t.Error("a series that only grows was found to settle")
+	}
+	if at.Sub(0).Seconds() > 5001 {
+		t.Errorf("cut at %v: want half of the run to be left", at)
 	}
 	if _, late := feed(30, noise).Cut(); !late {
 		t.Error("six batches were thought to be enough")

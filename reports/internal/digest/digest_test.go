@@ -65,6 +65,9 @@ func TestHumanFigures(t *testing.T) {
 		{Share(0.993), "99.3 %"},
 		{Share(1e-9), "<0.001 %"},
 		{ShareMargin(float(0.5, 0.012)), "±1.2 %"},
+		{ShareMargin(float(0.5, 1e-9)), "±0"}, // beside three digits of the value
+		{RateMargin(float(1234, 2.8e-14)), "±0"},
+		{Margin(record.Duration{Hi: 10 * time.Millisecond, Known: true, Interval: true}), "±10 ms"}, // not of 0 ns
 		{Count(9999), "9999"},
 		{Count(12_345), "12,345"},
 		{Count(1_234_567), "1,234,567"},

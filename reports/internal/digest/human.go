@@ -64,12 +64,16 @@ func Duration(d time.Duration) string {
 	return digits(u.in(d), 3) + " " + u.name
 }
 
-// Margin writes half the width of the interval of a duration, in the duration's unit: the longer half if it is lopsided.
+// Margin writes half the width of the interval of a duration, the longer half if it is lopsided, in the duration's unit unless it
+// dwarfs the duration.
 func Margin(d record.Duration) string {
-	u := unitOf(d.Value)
 	half := max(d.Hi-d.Value, d.Value-d.Lo)
-	if half == 0 {
+	if negligible(float64(half), float64(d.Value)) {
 		return "±0"
+	}
+	u := unitOf(d.Value)
+	if half > 10*d.Value {
+		u = unitOf(half)
 	}
 	return "±" + digits(u.in(half), 2) + " " + u.name
 }
@@ -85,7 +89,7 @@ func Rate(perSecond float64) string { return amount(perSecond, 3) + "/s" }
 
 // RateMargin writes half the width of the interval of a rate.
 func RateMargin(f record.Float) string {
-	if halfWidth(f) == 0 {
+	if negligible(halfWidth(f), f.Value) {
 		return "±0"
 	}
 	return "±" + amount(halfWidth(f), 2) + "/s"
@@ -113,6 +117,9 @@ func LevelMargin(f record.Float) string {
 	}
 	return "±" + amount(half, 2)
 }
+
+// negligible reports whether half the width of an interval vanishes beside three digits of the value: it is then written as 0.
+func negligible(half, value float64) bool { return half == 0 || half < math.Abs(value)*1e-5 }
 
 func halfWidth(f record.Float) float64 { return max(f.Hi-f.Value, f.Value-f.Lo) }
 
@@ -169,7 +176,7 @@ func Share(s float64) string {
 
 // ShareMargin writes half the width of the interval of a share.
 func ShareMargin(f record.Float) string {
-	if halfWidth(f) == 0 {
+	if negligible(halfWidth(f), f.Value) {
 		return "±0"
 	}
 	return "±" + digits(halfWidth(f)*100, 2) + " %"
