@@ -703,22 +703,21 @@ func (s *search) knee() (k knee, ok bool) {
 		return k, false
 	}
 	x, p := mustFigure("throughput"), mustFigure("p(99)")
-	less := func(f record.Figure, i, than int) float64 { return s.change(f, i, than) }
 	k.best = sound[0]
 	for _, i := range sound[1:] {
-		if less(x, i, k.best) > 0 {
+		if s.change(x, i, k.best) > 0 {
 			k.best = i
 		}
 	}
-	fast := slices.DeleteFunc(slices.Clone(sound), func(i int) bool { return less(x, i, k.best) < -s.opt.Indifference })
+	fast := slices.DeleteFunc(slices.Clone(sound), func(i int) bool { return s.change(x, i, k.best) < -s.opt.Indifference })
 	k.fastest = fast[0]
 	for _, i := range fast[1:] {
-		if less(p, i, k.fastest) < 0 {
+		if s.change(p, i, k.fastest) < 0 {
 			k.fastest = i
 		}
 	}
 	for _, i := range fast {
-		if less(p, i, k.fastest) <= s.opt.Indifference {
+		if s.change(p, i, k.fastest) <= s.opt.Indifference {
 			k.at = i
 			break
 		}

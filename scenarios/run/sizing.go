@@ -153,37 +153,32 @@ func (s *search) kneeResult() *record.Knee {
 
 // how says how the sizes were chosen that were run.
 func (s *search) how(ran int) record.Search {
-	last := s.all[len(s.all)-1]
 	h := record.Search{
-		From: s.all[0].size, To: last.size, Sizes: len(s.all), Method: record.SearchAll, Why: "All sizes were run.",
+		From: s.all[0].size, To: s.all[len(s.all)-1].size, Sizes: len(s.all), Method: record.SearchAll, Why: "All sizes were run.",
 		Replications: s.crew.done, Budget: s.opt.Budget, Most: s.opt.MaxReplications, Spent: s.short,
 	}
-	if len(s.all) <= mostScreened {
+	if ran == len(s.all) {
 		return h
 	}
+	h.Method = record.SearchBisection
 	t := s.target()
+	if t < 0 {
+		h.Why = "A coarse grid was run, and halved around the size that comes nearest."
+		return h
+	}
+	size := s.all[t].size
 	switch {
-	case t < 0:
-		h.Method, h.Why = record.SearchBisection, "A coarse grid was run, and halved around the size that comes nearest."
 	case s.scan:
 		h.Method = record.SearchScan
-		h.Why = fmt.Sprintf("A coarse grid was run, and then every size below %d: the curve could not be halved, since %s.", s.all[t].size, s.scanned)
+		which := "every size"
 		if s.short {
-			h.Why = fmt.Sprintf("A coarse grid was run, and then as many sizes below %d as the budget allowed: the curve could not be halved, since %s.", s.all[t].size, s.scanned)
+			which = "as many sizes as the budget allowed"
 		}
+		h.Why = fmt.Sprintf("A coarse grid was run, and then %s below %d: the curve could not be halved, since %s.", which, size, s.scanned)
+	case s.bound():
+		h.Why = fmt.Sprintf("A coarse grid was run, and halved where the curve turns: up to %d, no figure that misses its limit gets worse from one size to the next.", size)
 	default:
-		what := "throughput"
-		if s.bound() {
-			what = "no figure that misses its limit"
-		}
-		h.Method = record.SearchBisection
-		h.Why = fmt.Sprintf("A coarse grid was run, and halved where the curve turns: up to %d, %s gets worse from one size to the next.", s.all[t].size, what)
-		if !s.bound() {
-			h.Why = fmt.Sprintf("A coarse grid was run, and halved where the curve turns: up to %d, throughput does not fall from one size to the next.", s.all[t].size)
-		}
-	}
-	if ran == len(s.all) {
-		h.Method, h.Why = record.SearchAll, "All sizes were run in the end."
+		h.Why = fmt.Sprintf("A coarse grid was run, and halved where the curve turns: up to %d, throughput does not fall from one size to the next.", size)
 	}
 	return h
 }
