@@ -21,6 +21,10 @@ import (
 //	server_opened, server_closed, server_refused, server_peak_open, server_core_utilisation_share
 //	leaked, slow_acquires, warnings
 //
+// If it was asked where the time went, these follow, G being all, slowest and failed (requests), and S every stage:
+//
+//	stages_G_n, stages_G_latency_mean_ns, stages_G_S_mean_ns, stages_G_S_share
+//
 // If any cell has replications, each estimated figure F (all but counts and warnings) is followed by F_lo and F_hi, its
 // interval at 95 %. An unknown figure is an empty field. Shares are from 0 to 1.
 func CSV(w io.Writer, r *record.Result) error {
@@ -28,6 +32,7 @@ func CSV(w io.Writer, r *record.Result) error {
 	head := csvRow{head: true}
 	for i := range r.Cells {
 		head.intervals = head.intervals || r.Cells[i].Replications > 1
+		head.stages = head.stages || r.Cells[i].Stages != nil
 	}
 	head.cell(keys, &record.Cell{})
 	c := csv.NewWriter(w)
@@ -35,7 +40,7 @@ func CSV(w io.Writer, r *record.Result) error {
 		return err
 	}
 	for i := range r.Cells {
-		row := csvRow{intervals: head.intervals}
+		row := csvRow{intervals: head.intervals, stages: head.stages}
 		row.cell(keys, &r.Cells[i])
 		if err := c.Write(row.fields); err != nil {
 			return err
@@ -49,6 +54,7 @@ func CSV(w io.Writer, r *record.Result) error {
 type csvRow struct {
 	head      bool
 	intervals bool
+	stages    bool
 	fields    []string
 }
 
@@ -144,4 +150,29 @@ func (r *csvRow) cell(keys []string, c *record.Cell) {
 	r.float("leaked", c.Leaked)
 	r.count("slow_acquires", c.SlowAcquires)
 	r.put("warnings", strings.Join(c.Warnings, "; "))
+	if r.stages {
+		r.split("all", c.Stages, func(s *record.StageCell) *record.StageSplit { return &s.All })
+		r.split("slowest", c.Stages, func(s *record.StageCell) *record.StageSplit { return &s.Slowest })
+		r.split("failed", c.Stages, func(s *record.StageCell) *record.StageSplit { return s.Failed })
+	}
+}
+
+// split puts where the time of some requests went; of a cell that does not know, empty fields.
+func (r *csvRow) split(group string, c *record.StageCell, of func(*record.StageCell) *record.StageSplit) {
+	s := &record.StageSplit{}
+	if c != nil && of(c) != nil {
+		s = of(c)
+	}
+	name := "stages_" + group
+	r.count(name+"_n", s.N)
+	r.duration(name+"_latency_mean", s.Latency)
+	for i, p := range s.Stages {
+		stage := name + "_" + record.Stage(i).String()
+		r.duration(stage+"_mean", p.Mean)
+		share := ""
+		if p.Mean.Known {
+			share = strconv.FormatFloat(p.Share, 'g', 9, 64)
+		}
+		r.put(stage+"_share", share)
+	}
 }

@@ -32,7 +32,7 @@ func newDocument(r *record.Result) *document {
 	if name := digest.Printable(r.Scenario.Name); name != "" {
 		d.headline[0] = name + ": " + d.headline[0]
 	}
-	for _, t := range []*table{cellTable(r), poolTable(r), serverTable(r), poolerTable(r), actionTable(r), failureTable(r), checkTable(r)} {
+	for _, t := range []*table{cellTable(r), poolTable(r), serverTable(r), poolerTable(r), actionTable(r), failureTable(r), stageTable(r), courseTable(r), checkTable(r)} {
 		if len(t.rows) > 0 {
 			d.tables = append(d.tables, t)
 		}
@@ -339,6 +339,7 @@ func notes(r *record.Result) []string {
 	if intervals {
 		all = append(all, "±: half of the 95 % interval across replications. Counts are sums over them.")
 	}
+	all = append(all, stageNotes(r)...)
 	if note := notEvaluated(r.Checks); note != "" {
 		all = append(all, note)
 	}

@@ -55,7 +55,8 @@ func cellHeadline(c *record.Cell) []string {
 	if q.Unfinished > 0 {
 		says = append(says, unfinished(q)+" at the end.")
 	}
-	return append(says, failingPools(c)...)
+	says = append(says, failingPools(c)...)
+	return append(says, stageHeadline(c)...)
 }
 
 // speed adds the throughput and the latency to a sentence.

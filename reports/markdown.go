@@ -24,6 +24,9 @@ func (d *document) markdown(w io.Writer) error {
 		if t.title != "" {
 			b.WriteString("\n**" + t.title + "**\n")
 		}
+		if t.says != "" {
+			b.WriteString("\n" + escape(t.says) + "\n")
+		}
 		b.WriteString("\n")
 		t.markdown(b)
 	}

@@ -37,6 +37,7 @@ type column struct {
 // table is built row by row: put names the column together with its entry, in the same order in every row.
 type table struct {
 	title   string
+	says    string // a sentence below the title
 	columns []column
 	key     int // the first so many columns say what a row is about
 	rows    [][]entry

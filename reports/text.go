@@ -43,6 +43,9 @@ func (d *document) text(w io.Writer, o Options) error {
 		if t.title != "" {
 			p.paragraph("", t.title, strong)
 		}
+		if t.says != "" {
+			p.paragraph("", t.says, faint)
+		}
 		p.table(t)
 	}
 	if len(d.warnings) > 0 {
