@@ -150,6 +150,7 @@ func (w *world) exitOne(a int32) {
 	if m.exited {
 		return
 	}
+	w.findDeadlock(a)
 	m.exited, m.ending, m.frozen = true, nil, 0
 	for id := m.actors[0]; id < m.actors[1]; id++ {
 		w.sim.Remove(id)

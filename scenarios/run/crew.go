@@ -104,5 +104,8 @@ func (c *crew) run(ctx context.Context, jobs []job) error {
 
 // merge makes the cell of what has been run of cell i.
 func (c *crew) merge(i int) record.Cell {
-	return record.Merge(c.cells[i].Settings, c.cells[i].Scenario.PoolNames(), c.runs[i])
+	sc := c.cells[i].Scenario
+	cell := record.Merge(c.cells[i].Settings, sc.PoolNames(), c.runs[i])
+	diagnose(sc, &cell)
+	return cell
 }

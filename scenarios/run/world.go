@@ -32,8 +32,9 @@ type world struct {
 	members  []member
 	busy     int // members whose workload goes on, or will, and closes that are waited for
 
-	deeds []deed
-	moves *moves // nil if no action moves a pool
+	deeds    []deed
+	moves    *moves // nil if no action moves a pool
+	findings []record.Finding
 }
 
 // member is one instance of a service, in one of its lives.
@@ -91,6 +92,7 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.relate()
 	for a := range w.members {
 		m := &w.members[a]
+		w.recorder.Capacity(a, m.service.Capacity())
 		w.build(int32(a))
 		at := sim.Time(0).Add(m.service.StartAt)
 		for range m.instance {
@@ -310,6 +312,12 @@ func (w *world) run(ctx context.Context) error {
 // finish ends the recording.
 func (w *world) finish() *record.Run {
 	r := w.recorder.Finish(w.sim.Now(), w.server.Stats().Busy, w.server.Cores())
+	for a := range w.members {
+		if !w.members[a].exited {
+			w.findDeadlock(int32(a))
+		}
+	}
+	r.Findings = append(r.Findings, w.findings...)
 	w.report(r)
 	w.warn(r)
 	return r

@@ -1,0 +1,66 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"poolwise/pool/models"
+	"poolwise/sim/record"
+)
+
+// Hazards returns what can go wrong by the scenario alone, whether or not it does: requests that hold connections while they wait
+// for another, or for a thread, can fill a pool and wait for each other.
+func (s *Scenario) Hazards() []record.Diagnosis {
+	var all []record.Diagnosis
+	for _, v := range s.All() {
+		if text := v.canDeadlock(); text != "" {
+			all = append(all, record.Diagnosis{Service: v.Name, Kind: record.CanDeadlock, Text: text})
+		}
+	}
+	return all
+}
+
+// Capacity returns the most connections of the pool of one instance, 0 if there is no limit.
+func (v *Service) Capacity() int {
+	m, _ := models.Named(v.Pool.Model)
+	return m.Capacity(v.Pool.Options)
+}
+
+// canDeadlock says how requests of one instance can come to wait for each other, empty if they cannot.
+func (v *Service) canDeadlock() string {
+	size, requests := v.Capacity(), 0
+	if size == 0 {
+		return ""
+	}
+	w := v.Workload
+	if w.Clients != nil {
+		requests = *w.Clients
+	}
+	if w.Threads != nil && w.SwitchesThreads() {
+		if most := size + *w.Threads; requests == 0 || requests >= most {
+			return fmt.Sprintf("requests give up their thread while they hold a connection: %d at once, as many as there are connections and threads, can block all %d threads in acquires while all %d connections wait for a thread; %d at once are safe",
+				most, *w.Threads, size, most-1)
+		}
+		return ""
+	}
+	if w.Threads != nil && (requests == 0 || requests > *w.Threads) {
+		requests = *w.Threads
+	}
+	kept := w.Nesting()
+	switch {
+	case kept == 0 || requests > 0 && size >= SafeSize(requests, kept):
+		return ""
+	case kept >= size:
+		return fmt.Sprintf("a request holds %d while it waits for one more, and the pool has %d: it can never have them", kept, size)
+	}
+	text := fmt.Sprintf("a request holds %d while it waits for one more: %d at once fill the pool of %d and wait for each other",
+		kept, (size+kept-1)/kept, size)
+	if requests > 0 {
+		text += fmt.Sprintf("; the smallest safe pool for %d at once is %d (%d x %d + 1)", requests, SafeSize(requests, kept), requests, kept)
+	}
+	return text
+}
+
+// SafeSize returns the smallest pool in which so many requests at once cannot wait for each other, each of which holds so many
+// connections while it waits for one more: with all of them waiting there is one connection more than they hold, so one of them gets
+// what it waits for, and ends.
+func SafeSize(requests, kept int) int { return requests*kept + 1 }

@@ -1,0 +1,81 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"poolwise/scenarios"
+	"poolwise/sim/record"
+	"poolwise/sim/wording"
+	"poolwise/workload"
+)
+
+// findDeadlock notes the deadlock of a member, if there was one.
+func (w *world) findDeadlock(a int32) {
+	m := &w.members[a]
+	if f := m.driver.Deadlock(); f != nil {
+		w.findings = append(w.findings, record.Finding{Pool: int16(a), Kind: record.Deadlocked, At: f.At, Text: deadlock(m.service, f)})
+	}
+}
+
+// deadlock says who waited for whom, and what would have been safe.
+func deadlock(v *scenarios.Service, f *workload.Deadlock) string {
+	var waits []string
+	for _, k := range []struct {
+		n    int
+		what string
+	}{
+		{f.ForConnection, "another connection"},
+		{f.ForThread, "a thread, while all threads wait for connections"},
+		{f.ForLock, "a row that is locked"},
+	} {
+		switch {
+		case k.n == f.Holders:
+			waits = append(waits, "all wait for "+k.what)
+		case k.n == 1:
+			waits = append(waits, "1 waits for "+k.what)
+		case k.n > 0:
+			waits = append(waits, fmt.Sprintf("%d wait for %s", k.n, k.what))
+		}
+	}
+	text := fmt.Sprintf("%d requests hold all %d connections: %s", f.Holders, f.Conns, wording.And(waits))
+	if f.Holders == 1 {
+		text = strings.Replace(text, "1 requests hold all", "1 request holds all", 1)
+	}
+	switch kept := v.Workload.Nesting(); {
+	case f.ForThread > 0:
+		text += fmt.Sprintf("; %d requests at once would be safe", v.Capacity()+*v.Workload.Threads-1)
+	case f.ForLock == 0 && v.Workload.Clients != nil:
+		text += fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", *v.Workload.Clients, scenarios.SafeSize(*v.Workload.Clients, kept))
+	case f.ForLock == 0:
+		text += fmt.Sprintf("; a pool of %d is safe for %d requests at once", v.Capacity(), (v.Capacity()-1)/kept)
+	}
+	return text
+}
+
+// diagnose adds to a cell what follows from its scenario: what can go wrong and has not, and the budget of connections.
+func diagnose(sc *scenarios.Scenario, c *record.Cell) {
+	for _, h := range sc.Hazards() {
+		if !slices.ContainsFunc(c.Diagnoses, func(d record.Diagnosis) bool { return d.Kind == record.Deadlocked && d.Service == h.Service }) {
+			c.Diagnoses = append(c.Diagnoses, h)
+		}
+	}
+	c.Budget = sc.Budget()
+	if c.Budget == nil {
+		return
+	}
+	for i := range c.Budget.Rows {
+		row := &c.Budget.Rows[i]
+		for _, all := range [][]record.PoolCell{c.Pools, c.Services} {
+			for j := range all {
+				if all[j].Name == row.Service {
+					row.Used = all[j].Levels.Size.Max
+				}
+			}
+		}
+		if row.Service == scenarios.ViaPooler && c.Pooler != nil {
+			row.Used = c.Pooler.Levels.Size.Max
+		}
+	}
+}
