@@ -103,7 +103,7 @@ const (
 func New(env Env, o Options) *Driver {
 	d := &Driver{env: env, limit: -1, end: -1, turning: -1, firstQuery: firstQuery(env.Name)}
 	d.id = env.Sim.Add(d)
-	d.wordy = record.Wants(env.Sink, record.QuerySent) || record.Wants(env.Sink, record.CallBegan)
+	d.wordy = record.Wants(env.Sink, record.QuerySent) || record.Wants(env.Sink, record.ThreadWanted) || record.Wants(env.Sink, record.CallBegan)
 	stream := func(purpose string) sim.Stream { return sim.NewStream(env.Seed, env.Name+" "+purpose) }
 	d.streams = streams{
 		luck: stream("luck"), call: stream("call"), query: stream("query"), patience: stream("patience"),

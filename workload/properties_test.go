@@ -189,7 +189,7 @@ func TestEveryRequestEnds(t *testing.T) {
 					t.Fatalf("request %d goes on after its end", f.Request)
 				}
 				retried[f.Request]++
-			case record.QuerySent, record.CallBegan:
+			case record.QuerySent, record.ThreadWanted, record.CallBegan:
 				if at, ok := began[f.Request]; !ok || ended[f.Request] || f.At < at {
 					t.Fatalf("%v of request %d, which does not go on", f.Kind, f.Request)
 				}

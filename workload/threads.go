@@ -3,6 +3,7 @@ package workload
 import (
 	"poolwise/pool"
 	"poolwise/sim"
+	"poolwise/sim/record"
 )
 
 // threads are what requests run on: a count and a queue of slots, first come first served.
@@ -21,6 +22,9 @@ func (d *Driver) wantThread(i int32) {
 		s.thread = true
 		d.inThread(i)
 	} else {
+		if d.wordy {
+			d.env.Sink.Note(record.Fact{At: s.since, Kind: record.ThreadWanted, Pool: d.env.Index, Request: s.number})
+		}
 		t.queue.Push(pool.Ticket(i))
 	}
 }
