@@ -567,7 +567,9 @@ services:
 `
 	for _, c := range []struct{ src, want string }{
 		{strings.Replace(crowd, "{model: semaphore, max: 4}", "none", 1), "the model none has no size"},
-		{two, "2 services"},
+		{two, "2 services, and none has a pool with a size"},
+		{strings.ReplaceAll(two, "pool: none", "pool: {model: sqlx}"), "--over services.a.pool.max_connections=1..20 (there are services.a.pool.max_connections and services.b.pool.max_connections)"},
+		{strings.ReplaceAll(strings.Replace(two, "pool: none", "pool: {model: semaphore}", 1), "name: a", "name: a b"), "--over services[0].pool.max=1..20 (there are services[0].pool.max)"},
 	} {
 		base, _ := mustLoad(t, c.src, scenarios.Options{})
 		if got, err := Sizes(base); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -621,6 +623,19 @@ func TestBudgetIsKept(t *testing.T) {
 		}
 		if n != r.Search.Replications || n > budget {
 			t.Errorf("budget %d: %d replications, %+v", budget, n, r.Search)
+		}
+	}
+}
+
+// TestTheKneeMayLieBeyond: where the largest size is still the best, that is said; but not where the server's limit is in the way.
+func TestTheKneeMayLieBeyond(t *testing.T) {
+	for _, c := range []struct {
+		over string
+		want bool
+	}{{"pool.max=1,2,3", true}, {"pool.max=1,2,3,4,5", false}, {"pool.max=1,3,41", false}, {"pool.max=3", false}} {
+		r := sizeUp(t, crowd, c.over, nil, SizeOptions{})
+		if got := len(r.Warnings) > 0; got != c.want || got && !strings.Contains(r.Warnings[0], "at the largest size, 3:") {
+			t.Errorf("%s: warnings %q", c.over, r.Warnings)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"poolwise/pool/models"
 	"poolwise/scenarios"
+	"poolwise/sim/wording"
 	"poolwise/workload"
 )
 
@@ -19,23 +20,21 @@ const mostSizes = 256
 func Sizes(s *scenarios.Scenario) (axis string, err error) {
 	all := s.All()
 	if len(all) != 1 {
-		return "", fmt.Errorf("there are %d services: say which pool to size with --over, as in --over services.%s.pool.max=1..20", len(all), all[0].Name)
+		var keys []string
+		for i := range all {
+			if key := sizeKey(s, i); key != "" {
+				keys = append(keys, key)
+			}
+		}
+		if keys == nil {
+			return "", fmt.Errorf("there are %d services, and none has a pool with a size", len(all))
+		}
+		return "", fmt.Errorf("there are %d services: say which pool to size with --over, as in --over %s=1..20 (there are %s)", len(all), keys[0], wording.And(keys))
 	}
 	v := &all[0]
-	m, ok := models.Named(v.Pool.Model)
-	if !ok {
-		panic(fmt.Sprintf("run: no model %q in a valid scenario", v.Pool.Model))
-	}
-	if m.Size == "" {
-		return "", fmt.Errorf("the model %s has no size to choose: set another with --set pool=MODEL", m.Name)
-	}
-	key := "pool." + m.Size
-	switch {
-	case s.Services == nil:
-	case strings.ContainsAny(v.Name, ".[]= "):
-		key = "services[0]." + key
-	default:
-		key = "services." + v.Name + "." + key
+	key := sizeKey(s, 0)
+	if key == "" {
+		return "", fmt.Errorf("the model %s has no size to choose: set another with --set pool=MODEL", v.Pool.Model)
 	}
 	for _, axis := range s.Sweep {
 		if axis.Name == key {
@@ -51,6 +50,24 @@ func Sizes(s *scenarios.Scenario) (axis string, err error) {
 		values = append(values, strconv.Itoa(size+1))
 	}
 	return key + "=" + strings.Join(values, ","), nil
+}
+
+// sizeKey returns the path of the size of service i, empty if its pool has none.
+func sizeKey(s *scenarios.Scenario, i int) string {
+	v := s.All()[i]
+	m, ok := models.Named(v.Pool.Model)
+	if !ok {
+		panic(fmt.Sprintf("run: no model %q in a valid scenario", v.Pool.Model))
+	}
+	switch {
+	case m.Size == "":
+		return ""
+	case s.Services == nil:
+		return "pool." + m.Size
+	case strings.ContainsAny(v.Name, ".[]= "):
+		return fmt.Sprintf("services[%d].pool.%s", i, m.Size)
+	}
+	return "services." + v.Name + ".pool." + m.Size
 }
 
 // lastSize returns the largest size to try.
