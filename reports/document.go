@@ -17,6 +17,7 @@ type document struct {
 	about    string
 	run      string // seed, replications and the like
 	tables   []*table
+	findings []labelled // what is wrong, or can go wrong
 	warnings []string
 	notes    []string // that explain the tables
 }
@@ -26,13 +27,14 @@ func newDocument(r *record.Result) *document {
 		headline: headline(r),
 		about:    digest.Printable(r.Scenario.About),
 		run:      runLine(r),
+		findings: findings(r),
 		warnings: warnings(r),
 		notes:    notes(r),
 	}
 	if name := digest.Printable(r.Scenario.Name); name != "" {
 		d.headline[0] = name + ": " + d.headline[0]
 	}
-	for _, t := range []*table{cellTable(r), poolTable(r), serverTable(r), poolerTable(r), actionTable(r), failureTable(r), stageTable(r), courseTable(r), checkTable(r)} {
+	for _, t := range []*table{cellTable(r), poolTable(r), budgetTable(r), serverTable(r), poolerTable(r), actionTable(r), failureTable(r), stageTable(r), courseTable(r), checkTable(r)} {
 		if len(t.rows) > 0 {
 			d.tables = append(d.tables, t)
 		}
@@ -296,22 +298,23 @@ func warnings(r *record.Result) []string {
 	}
 	var all []string
 	for _, w := range texts {
-		at := labels[w]
-		where := fmt.Sprintf("%d of %d cells", len(at), len(r.Cells))
-		switch {
-		case len(r.Cells) == 1:
-			where = ""
-		case len(at) <= 3:
-			where = strings.Join(at, "; ")
-		case len(at) == len(r.Cells):
-			where = "every cell"
-		}
-		if where != "" {
-			where = " (" + where + ")"
-		}
-		all = append(all, digest.Printable(w)+where)
+		all = append(all, digest.Printable(w)+inCells(r, labels[w]))
 	}
 	return all
+}
+
+// inCells says in which cells something is so, by their labels; nothing if there is only one cell.
+func inCells(r *record.Result, labels []string) string {
+	switch n := len(labels); {
+	case len(r.Cells) == 1:
+		return ""
+	case n <= 3:
+		return " (" + strings.Join(labels, "; ") + ")"
+	case n == len(r.Cells):
+		return " (every cell)"
+	default:
+		return fmt.Sprintf(" (%d of %d cells)", n, len(r.Cells))
+	}
 }
 
 // notes explain what stands in the tables.

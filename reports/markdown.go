@@ -30,6 +30,14 @@ func (d *document) markdown(w io.Writer) error {
 		b.WriteString("\n")
 		t.markdown(b)
 	}
+	if len(d.findings) > 0 {
+		b.WriteString("\n**Diagnosis**\n")
+		var all []string
+		for _, f := range d.findings {
+			all = append(all, f.label+": "+f.text)
+		}
+		items(b, all)
+	}
 	if len(d.warnings) > 0 {
 		b.WriteString("\n**Warnings**\n")
 		items(b, d.warnings)

@@ -52,6 +52,22 @@ var results = map[string]func() *record.Result{
 	},
 	"fleet":       func() *record.Result { return reporttest.Fleet(12, 2) },
 	"large-fleet": func() *record.Result { return reporttest.Fleet(40, 3) },
+	"diagnosed": func() *record.Result {
+		r := reporttest.Fleet(3, 1)
+		c := &r.Cells[0]
+		c.Replications = 5
+		c.Diagnoses = []record.Diagnosis{
+			{Service: "payments", Kind: record.Deadlocked, Replications: 4, Instances: 2, At: record.Exact(15 * time.Millisecond),
+				Text: "10 requests hold all 10 connections: all wait for another connection; the smallest safe pool for 50 requests at once is 51"},
+			{Kind: record.Leaking, Replications: 5, Instances: 1, Text: "all 50 slots are lost for ever; none was left after 49s"},
+			{Service: "jobs", Kind: record.CanDeadlock, Text: "a request holds 1 while it waits for one more"},
+		}
+		c.Budget = &record.Budget{Limit: 200, Reserved: 13, Demand: 232, Left: -45, Rows: []record.BudgetRow{
+			{Service: "others", Instances: 1, Peak: 1, PerInstance: 40, Demand: 40},
+			{Service: "api", Instances: 6, Peak: 8, PerInstance: 24, Demand: 192, Available: 147, Safe: 18, WithoutPeak: 24, NeedsAtPeak: 192, Used: record.ExactFloat(147.5)},
+		}}
+		return r
+	},
 	"operated": func() *record.Result { // moved to another server and stopped
 		r := reporttest.Result("operated", "", reporttest.Lab[1:2], 1)
 		c := &r.Cells[0]

@@ -48,8 +48,11 @@ func (d *document) text(w io.Writer, o Options) error {
 		}
 		p.table(t)
 	}
-	if len(d.warnings) > 0 {
+	if len(d.findings)+len(d.warnings) > 0 {
 		p.line()
+	}
+	for _, f := range d.findings {
+		p.paragraph(f.label+": ", f.text, f.tone)
 	}
 	for _, s := range d.warnings {
 		p.paragraph("warning: ", s, doubtful)

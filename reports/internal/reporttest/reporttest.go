@@ -223,6 +223,17 @@ func anyCell(t *rapid.T, keys []string) record.Cell {
 			c.Pools = append(c.Pools, record.PoolCell{Name: text.Draw(t, "pool"), Service: s.Name, Requests: anyRequests(t), FailedRate: anyFloat(t)})
 		}
 	}
+	for range rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "diagnoses") {
+		c.Diagnoses = append(c.Diagnoses, record.Diagnosis{
+			Kind:    rapid.SampledFrom([]record.FindingKind{record.Deadlocked, record.CanDeadlock, record.Leaking, record.NeverReleased, "other"}).Draw(t, "kind"),
+			Service: text.Draw(t, "service"), Text: text.Draw(t, "text"), At: anyDuration(t),
+			Instances: int(count.Draw(t, "instances")), Replications: int(count.Draw(t, "seen")),
+		})
+	}
+	if rapid.IntRange(0, 3).Draw(t, "budget") == 0 {
+		row := record.BudgetRow{Service: text.Draw(t, "service"), Instances: int(count.Draw(t, "instances")), WithoutPeak: int(count.Draw(t, "without")), Used: anyFloat(t)}
+		c.Budget = &record.Budget{Limit: int(count.Draw(t, "limit")), Left: int(rapid.Int64().Draw(t, "left")), Rows: []record.BudgetRow{row}}
+	}
 	for range rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "servers") {
 		c.Servers = append(c.Servers, record.ServerCell{Name: text.Draw(t, "server"), Open: anyFloat(t), Emptied: anyDuration(t), ServerStats: c.Server})
 	}
