@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"pool/pooltest":               {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/server", "sim/simtest", "pool", "pool/*", "pool/models"},
 	"workload":                    {"sim", "sim/fifo", "sim/record", "sim/dist", "sim/server", "sim/wording", "pool"},
 	"scenarios":                   {"sim", "sim/record", "sim/dist", "sim/server", "sim/pooler", "sim/wording", "pool", "pool/*", "pool/models", "workload"},
-	"scenarios/run":               {"sim", "sim/record", "sim/dist", "sim/server", "sim/wording", "sim/pooler", "sim/wording", "pool", "pool/*", "pool/models", "workload", "scenarios"},
+	"scenarios/run":               {"sim", "sim/record", "sim/dist", "sim/server", "sim/wording", "sim/pooler", "pool", "pool/*", "pool/models", "workload", "scenarios"},
 	"reports":                     {"sim/record", "sim/wording", "reports/internal/digest"},
 	"reports/chart":               {"sim/record", "reports", "reports/internal/digest"},
 	"reports/internal/digest":     {"sim/record"},
