@@ -47,8 +47,9 @@ type Driver struct {
 	threads *threads // nil for any number
 	watch   *watch   // nil if no deadlock is possible
 
-	deadline *sim.Delay // nil for none
-	hasty    bool       // requests may give up: there is a deadline or a cancel step
+	deadline *sim.Delay    // nil for none
+	within   time.Duration // the deadline
+	hasty    bool          // requests may give up: there is a deadline or a cancel step
 
 	origin  sim.Time // when Start was called
 	coming  int64    // where requests come from and has not run dry: the arrivals, clients, entries of the script
@@ -136,7 +137,7 @@ func New(env Env, o Options) *Driver {
 	d.hasty = d.cancels
 	if o.Deadline != nil {
 		delay := env.Sim.Delay(*o.Deadline)
-		d.deadline, d.hasty = &delay, true
+		d.deadline, d.within, d.hasty = &delay, *o.Deadline, true
 	}
 	if o.Threads != nil {
 		d.threads = &threads{limit: *o.Threads}

@@ -83,7 +83,7 @@ func (d *Driver) begin(number int64, at sim.Time, start int32) {
 	*s = slot{number: number, arrived: at, start: start, state: running}
 	d.env.Sink.Note(record.Fact{At: at, Kind: record.RequestBegan, Pool: d.env.Index, Request: number})
 	if d.deadline != nil {
-		s.deadline = d.env.Sim.Arm(*d.deadline, sim.Event{To: d.id, Kind: expired, A: i})
+		d.armDeadline(i, s)
 	}
 	if d.threads != nil {
 		s.pc = -1
@@ -91,6 +91,16 @@ func (d *Driver) begin(number int64, at sim.Time, start int32) {
 		return
 	}
 	d.attempt(i)
+}
+
+// armDeadline ends a request some time after its intended arrival, which is past if the program stood still then.
+func (d *Driver) armDeadline(i int32, s *slot) {
+	ev := sim.Event{To: d.id, Kind: expired, A: i}
+	if now := d.env.Sim.Now(); s.arrived < now {
+		s.deadline = d.env.Sim.ArmAt(max(now, s.arrived.Add(d.within)), ev)
+		return
+	}
+	s.deadline = d.env.Sim.Arm(*d.deadline, ev)
 }
 
 // attempt goes through the steps from the first. Each attempt has draws of its own, whatever the one before came to.

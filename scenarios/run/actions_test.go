@@ -103,6 +103,17 @@ workload: {script: [{at: 900ms}]}
 	if c := mustCheck(t, timed, "actions=[{at: 1s, pause: 1s}]", "pool.acquire_timeout=300ms"); c.Requests.Outcomes[record.AcquireTimeout] != 1 {
 		t.Errorf("the timer comes first: %+v", c.Requests)
 	}
+	// The deadline of a request counts from its arrival, though the program was asleep then: of those that arrive in the pause, the
+	// ones of 1.80 s and later have 200 ms or more left at its end, and those before have ended by then, or end at once.
+	c = mustCheck(t, `
+name: pause with a deadline
+until: drained
+pool: none
+workload: {arrivals: {constant: 100/s}, limit: 400, deadline: 200ms, request: [acquire, query: 5ms, release]}
+actions: [{at: 1s, pause: 1s}]`)
+	if got := c.Requests.Outcomes[record.RequestTimeout]; got != 81 {
+		t.Errorf("%d are late, want those of 1.00 s to 1.80 s", got)
+	}
 	// A pause on top of another goes on to the later end.
 	if c := mustCheck(t, timed, "actions=[{at: 1s, pause: 1s}, {at: 1500ms, pause: 1s}, {at: 1600ms, pause: 1ms}]"); c.Latency.Max.Value != 1600*ms {
 		t.Errorf("two pauses: %v", c.Latency.Max.Value)
@@ -237,7 +248,7 @@ func TestRandomActions(t *testing.T) {
 		}
 		b.WriteString("services:\n")
 		for i := range 2 {
-			fmt.Fprintf(&b, "  - {name: s%d, instances: 2, pool: %s, workload: {arrivals: {poisson: 150/s}, limit: 150, request: [%s]}}\n",
+			fmt.Fprintf(&b, "  - {name: s%d, instances: 2, pool: %s, workload: {arrivals: {poisson: 150/s}, limit: 150, threads: 9, request: [%s]}}\n",
 				i, draw("pool", pools), draw("request", requests))
 		}
 		b.WriteString("actions:\n")
@@ -261,7 +272,7 @@ func TestRandomActions(t *testing.T) {
 			return
 		}
 		ran++
-		res, err := Run(context.Background(), base, cells, Options{CheckInvariants: true, Workers: 1})
+		res, err := Run(context.Background(), base, cells, Options{CheckInvariants: true, Workers: 1, Stages: true})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
