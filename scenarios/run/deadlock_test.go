@@ -71,3 +71,70 @@ func TestTwelveJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestThreadsAndPool: with P connections and W threads, P + W requests at once stand still until the timeout, and one less does not. On
+// the same thread any number is served.
+func TestThreadsAndPool(t *testing.T) {
+	for label, stands := range map[string]bool{"54": false, "55": true, "100": true, "100, returned on the same thread": false} {
+		c, s := tell(t, "threads-and-pool", label)
+		if got := s.stalls(30 * time.Second); got != stands {
+			t.Errorf("%s at once: standstill %v, want %v", label, got, stands)
+		}
+		if stands != (c.Requests.Failed > 0) {
+			t.Errorf("%s at once: %d failed", label, c.Requests.Failed)
+		}
+	}
+	for _, pool := range []int{1, 2, 5} {
+		for _, threads := range []int{1, 3, 8} {
+			for _, more := range []int{-1, 0} {
+				_, s := tell(t, "threads-and-pool", "", "sweep={}", fmt.Sprintf("pool.max_total=%d", pool),
+					fmt.Sprintf("workload.threads=%d", threads), fmt.Sprintf("workload.arrivals.bursts.size=%d", pool+threads+more))
+				if got, want := s.stalls(30*time.Second), more == 0; got != want {
+					t.Errorf("%d connections, %d threads, %d requests: standstill %v, want %v", pool, threads, pool+threads+more, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestRowLockAndPool: with N connections, N workers leave none for the one that has the row, and N - 1 do. Nor do they stand still if
+// one connection is enough.
+func TestRowLockAndPool(t *testing.T) {
+	for label, stands := range map[string]bool{"9": false, "10": true, "10, one connection": false} {
+		c, s := tell(t, "row-lock-and-pool", label)
+		if got := s.stalls(30 * time.Second); got != stands {
+			t.Errorf("%s workers: standstill %v, want %v", label, got, stands)
+		}
+		// One has to give up; with its connection the others go through.
+		if want := map[bool]int64{true: 1}[stands]; c.Requests.Outcomes[record.AcquireTimeout] != want || c.Requests.Failed != want {
+			t.Errorf("%s workers: %v, want %d timeouts", label, c.Requests.Outcomes, want)
+		}
+	}
+	for _, pool := range []int{2, 5, 30} {
+		for _, workers := range []int{pool - 1, pool} {
+			_, s := tell(t, "row-lock-and-pool", "", "sweep={}", fmt.Sprintf("pool.max_total=%d", pool), fmt.Sprintf("workload.clients=%d", workers))
+			if got, want := s.stalls(30*time.Second), workers == pool; got != want {
+				t.Errorf("%d connections, %d workers: standstill %v, want %v", pool, workers, got, want)
+			}
+		}
+	}
+}
+
+// TestOpenTransaction: the row is locked at 60 s (and the connect of the job). Two requests a second need it, so nineteen wait for
+// it after 9.5 s, with a standard deviation of sqrt(19) / 2 s. Then nobody is served until the lock is gone.
+func TestOpenTransaction(t *testing.T) {
+	for label, end := range map[string]time.Duration{"none": 11 * time.Minute, "30 s": 90 * time.Second} {
+		_, s := tell(t, "idle-in-transaction", label)
+		first := s.ended(record.AcquireEnded, record.AcquireTimeout)[0]
+		if at := first.At.Add(-first.Took).Sub(0).Seconds(); at < 60 || at > 69.5+3*2.2 {
+			t.Errorf("%s: the first acquire in vain is at %.1f s, want 69.5 s, give or take a few", label, at)
+		}
+		if n := s.served(76*time.Second, end); n > 0 {
+			t.Errorf("%s: %.1f/s are served while all of the pool waits for the row", label, n)
+		}
+		within(t, label+": served afterwards", s.served(end+10*time.Second, 12*time.Minute), 20, 0.15)
+		if n := len(s.from(end+7*time.Second, time.Hour).ended(record.AcquireEnded, record.AcquireTimeout)); n > 0 {
+			t.Errorf("%s: %d time out when it is over", label, n)
+		}
+	}
+}

@@ -10,39 +10,44 @@ import (
 
 // Several programs on one server.
 
-// TestReleaseOverBudget: 200 - 3 - 10 - 40 = 147 connections are left for eight instances during the release. Eight of 18 fit. Of 24 six
-// take 144, the first new instance gets 3, and the second nothing until the first old one is gone.
+// TestReleaseOverBudget: 200 - 3 - 10 - 40 = 147 connections are left for eight instances during the release. Eight of 18 fit. Of 24
+// six take 144, the first new instance gets 3, and the second nothing until the first old one is gone.
 func TestReleaseOverBudget(t *testing.T) {
 	c, _ := tell(t, "rolling-release", "18")
 	if c.Requests.Failed > 0 || c.Server.Refused > 0 || c.Server.PeakOpen != 10+40+8*18 {
 		t.Errorf("18: %d failed, %+v, want no failure and a peak of 194", c.Requests.Failed, c.Server)
 	}
+	if row := c.Budget.Rows[2]; row.Available != 147 || row.Safe != 18 || row.WithoutPeak != 24 || row.NeedsAtPeak != 192 {
+		t.Errorf("budget: %+v, want 147 in all, 18 for each, and 24 without the peak, which needs 192", row)
+	}
 	c, s := tell(t, "rolling-release", "24")
 	if c.Server.PeakOpen != 197 {
 		t.Errorf("24: %d sessions, want all 197 that ordinary roles may have", c.Server.PeakOpen)
 	}
-	if n := len(s.from(0, 10*time.Second).where(func(f record.Fact) bool { return f.Kind == record.RequestEnded && f.Outcome != record.OK })); n > 0 {
-		t.Errorf("24: %d requests fail before the release", n)
+	for _, f := range s.from(0, 13*time.Second).of(record.RequestEnded) {
+		if f.Outcome != record.OK {
+			t.Fatalf("24: a request fails at %v, before the release", f.At)
+		}
 	}
-	release := s.from(10*time.Second, 19*time.Second) // six old and two new
+	release := s.from(13*time.Second, 20*time.Second) // six old and two new
 	for i, p := range c.Pools {
 		want := -1
 		switch p.Name {
-		case "new-1":
+		case "app-7":
 			want = 147 - 6*24
-		case "new-2":
+		case "app-8":
 			want = 0
 		default:
 			continue
 		}
-		of := func(f record.Fact) bool { return f.Pool == int16(i) }
-		if n := len(release.where(of).ended(record.ConnectEnded, record.OK)); n != want {
+		mine := release.where(func(f record.Fact) bool { return f.Pool == int16(i) })
+		if n := len(mine.ended(record.ConnectEnded, record.OK)); n != want {
 			t.Errorf("24: %s gets %d connections, want %d", p.Name, n, want)
 		}
-		if n := len(release.where(of).ended(record.RequestEnded, record.OK)); n > 0 != (want > 0) {
+		if n := len(mine.ended(record.RequestEnded, record.OK)); n > 0 != (want > 0) {
 			t.Errorf("24: %s serves %d requests with %d connections", p.Name, n, want)
 		}
-		if n := len(release.where(of).ended(record.RequestEnded, record.TooManyConnections)); n == 0 {
+		if n := len(mine.ended(record.RequestEnded, record.TooManyConnections)); n == 0 {
 			t.Errorf("24: nothing fails at %s", p.Name)
 		}
 	}

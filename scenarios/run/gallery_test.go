@@ -85,6 +85,11 @@ func exhibit(t *testing.T, b *bytes.Buffer, name string) {
 	for line := range strings.Lines(table.String()) {
 		fmt.Fprintln(b, strings.TrimRight(line, " \n"))
 	}
+	for _, i := range shown {
+		for _, d := range res.Cells[i].Diagnoses {
+			fmt.Fprintf(b, "  %s: %s\n", strings.TrimPrefix(labels(&res.Cells[i])+", ", ", ")+string(d.Kind), d.Text)
+		}
+	}
 	if n := len(res.Cells) - len(shown); n > 0 {
 		fmt.Fprintf(b, "  and %d settings more\n", n)
 	}
@@ -148,6 +153,9 @@ func remarks(c *record.Cell) string {
 	}
 	for o, n := range c.PoolNotes {
 		add("noted "+record.Outcome(o).String(), n)
+	}
+	if b := c.Budget; b != nil {
+		all = append(all, fmt.Sprintf("budget left %d", b.Left))
 	}
 	for _, a := range c.Actions {
 		if a.Took.Known {

@@ -130,7 +130,7 @@ func TestHandoffInterrupt(t *testing.T) {
 	}
 }
 
-// TestHandoffCancelledStatement: 57014 after 300 ms, and the same connection answers the next query.
+// TestHandoffCancelledStatement: 57014 after the 316 ms that were published, and the same connection answers the next query.
 func TestHandoffCancelledStatement(t *testing.T) {
 	c, s := tell(t, "handoff-cancelled-statement", "")
 	ended := s.of(record.QueryEnded)
@@ -138,12 +138,57 @@ func TestHandoffCancelledStatement(t *testing.T) {
 		t.Fatalf("queries %+v, want two on one connection", ended)
 	}
 	for _, f := range ended {
-		if f.Outcome == record.QueryCancelled && f.Took != 300*ms || f.Outcome == record.OK && f.Took != 5*ms {
+		if f.Outcome == record.QueryCancelled && f.Took != 316*ms || f.Outcome == record.OK && f.Took != 5*ms {
 			t.Errorf("a query ended %v after %v", f.Outcome, f.Took)
 		}
 	}
 	if c.Requests.Outcomes[record.QueryCancelled] != 1 || c.Server.Opened != 1 || c.Server.Closed != 0 {
 		t.Errorf("%v, %+v, want one cancelled, and one connection created", c.Requests.Outcomes, c.Server)
+	}
+}
+
+// TestHandoffDirtySession: the same connection, without what the first borrower left in it, or with both.
+func TestHandoffDirtySession(t *testing.T) {
+	for reset, want := range map[string]int64{"true": 0, "false": 1} {
+		c, s := tell(t, "handoff-dirty-session", reset)
+		if c.PoolNotes[record.SessionStateLeaked] != want {
+			t.Errorf("reset %s: noted %v, want %d loans with somebody's session state", reset, c.PoolNotes, want)
+		}
+		queries := s.of(record.QueryEnded)
+		if len(queries) != 2 || queries[0].Conn != queries[1].Conn || c.Requests.OK != 2 {
+			t.Errorf("reset %s: %+v, want two queries on one connection", reset, queries)
+		}
+	}
+}
+
+// TestReturnedTwice: the second return is rejected, and the loans go on, two at a time, on two connections. The semaphore has one
+// permit more for each.
+func TestReturnedTwice(t *testing.T) {
+	c, s := tell(t, "double-return", "handoff")
+	if c.PoolNotes[record.Rejected] != 18 || c.Server.PeakOpen != 2 {
+		t.Errorf("handoff: noted %v, %d open, want 18 rejections and 2", c.PoolNotes, c.Server.PeakOpen)
+	}
+	busy := map[int32]bool{}
+	for _, f := range s {
+		switch f.Kind {
+		case record.QueryBegan:
+			if busy[f.Conn] {
+				t.Fatalf("handoff: connection %d is lent twice at once", f.Conn)
+			}
+			busy[f.Conn] = true
+		case record.QueryEnded:
+			busy[f.Conn] = false
+		}
+	}
+	if len(busy) != 2 {
+		t.Errorf("handoff: %d connections are used, want 2", len(busy))
+	}
+	if n := len(s.ended(record.AcquireEnded, record.OK)); n != 18 {
+		t.Errorf("handoff: %d loans, want 18", n)
+	}
+	c, _ = tell(t, "double-return", "asyncio")
+	if c.PoolNotes[record.OverReleased] != 18 || c.Levels.Idle.Final.Value != 2+18 || c.Levels.InUse.Max.Value != 6 {
+		t.Errorf("asyncio: noted %v, %v; want 18 permits too many, and all six of a burst at once", c.PoolNotes, c.Levels)
 	}
 }
 
