@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -271,5 +272,27 @@ workload: {clients: 50, request: [acquire, query: 10ms, release]}
 	}
 	if c.Latency.N < 149 || c.Latency.N > 151 { // of those that began in the last two seconds, 50 are under way
 		t.Errorf("%d latencies, want 150", c.Latency.N)
+	}
+}
+
+// TestMaintenanceDoesNotKeepARunGoing: the request waits for ever, and the pool's own timers go on for ever.
+func TestMaintenanceDoesNotKeepARunGoing(t *testing.T) {
+	for name, src := range map[string]string{
+		"a silent network": `
+name: silent
+until: drained
+server: {faults: [{at: 1s, partition: true}]}
+pool: {model: handoff, validate: background, validation_period: 1ms}
+workload: {clients: 1, repeat: 1, request: [acquire, query: 2s, release]}`,
+		"a second connection that there is not": `
+name: two of one
+until: drained
+pool: {model: sqlx, max_connections: 1, min_connections: 1, idle_timeout: 1ms, max_lifetime: 1ms, acquire_timeout: 2500000h}
+workload: {clients: 1, repeat: 1, request: [acquire, acquire, release, release]}`,
+	} {
+		c := mustRun(t, src, scenarios.Options{}).Cells[0]
+		if c.Requests.Unfinished != 1 || !slices.ContainsFunc(c.Warnings, func(s string) bool { return strings.Contains(s, "nothing could end") }) {
+			t.Errorf("%s: %+v, warnings %q", name, c.Requests, c.Warnings)
+		}
 	}
 }

@@ -285,14 +285,23 @@ const (
 	stride = 1 << 12
 	// patience is how many events may pass without the clock moving before the run is given up as going in circles.
 	patience = 50_000_000
+	// idle is how many events may pass without any request getting on before a run that ends when it is drained is ended:
+	// maintenance goes on for ever, and would keep a run going whose last request waits for what will never come.
+	idle = 5_000_000
 )
 
 // run runs the world to its end.
 func (w *world) run(ctx context.Context) error {
 	at, since := w.sim.Now(), w.sim.Fired()
+	steps, sinceStep := w.recorder.Steps(), since
 	for !w.sim.RunSome(w.horizon, stride) {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if n := w.recorder.Steps(); n != steps {
+			steps, sinceStep = n, w.sim.Fired()
+		} else if w.scenario.Until.Drained && w.sim.Fired()-sinceStep > idle {
+			break // what is left waits for ever; only the pools' own timers go on
 		}
 		if w.sim.Now() > at {
 			at, since = w.sim.Now(), w.sim.Fired()

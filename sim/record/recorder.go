@@ -295,3 +295,13 @@ type Part struct {
 	LastEnd                     sim.Time
 	Early                       int64 // requests that arrived in the warm-up and succeeded after it: of the throughput, and of nothing else
 }
+
+// Steps returns a number that grows with every step of a request that is measured: while it stands still, nobody gets anywhere.
+func (r *Recorder) Steps() int64 {
+	var n int64
+	for i := range r.parts {
+		p := &r.parts[i]
+		n += p.began + p.ended + p.retries + p.wait.n + p.hold.n
+	}
+	return n
+}
