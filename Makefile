@@ -13,7 +13,7 @@ bench: ## poolwise against the bare loops, in alternation: ratios and allocation
 	go test ./scenarios/run -run '^$$' -bench '^BenchmarkSpeed$$' -benchtime 1x -timeout 30m
 
 validate: ## simulated against exact, for queues that are known exactly
-	@go test ./scenarios/run -run '^TestValidation$$' -v | grep -v -e '^===' -e '^---' -e '^PASS'
+	go test ./scenarios/run -run '^TestValidation$$' -v
 
 lint: ## formatting, vet and staticcheck
 	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
@@ -32,6 +32,6 @@ fuzz: ## every fuzz target, for a short time each
 		done; done
 
 golden: ## the recorded cases of the real pools, case by case
-	go test ./pool/pooltest -run Golden -v | grep -E '^(=== RUN|---|    ---|ok|FAIL|PASS)' | grep -v '=== RUN'
+	go test ./pool/pooltest -run Golden -v
 
 ci: lint test race fuzz golden
