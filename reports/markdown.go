@@ -3,6 +3,7 @@ package reports
 import (
 	"bufio"
 	"io"
+	"math"
 	"strings"
 
 	"poolwise/sim/record"
@@ -28,6 +29,7 @@ func (d *document) markdown(w io.Writer) error {
 			b.WriteString("\n" + escape(t.says) + "\n")
 		}
 		b.WriteString("\n")
+		t.layOut(math.MaxInt)
 		t.markdown(b)
 	}
 	if len(d.findings) > 0 {

@@ -214,9 +214,6 @@ func stageNotes(r *record.Result) []string {
 	return nil
 }
 
-// courseWidth is how many letters a course has.
-const courseWidth = 60
-
 // courseTable shows what a few requests of the only cell were at, one after the other.
 func courseTable(r *record.Result) *table {
 	t := &table{title: "What single requests went through"}
@@ -224,38 +221,41 @@ func courseTable(r *record.Result) *table {
 		return t
 	}
 	c := &r.Cells[0]
-	ofFirst, width := "", courseWidth
-	if c.Replications > 1 {
-		ofFirst = " of the first replication"
-	}
-	if len(c.Pools) > 0 {
-		width -= 12 // for their names
-	}
 	var used [record.NumStages]bool
 	for _, e := range c.Stages.Exemplars {
 		t.text("", "", e.Which, plain)
 		t.text("", "pool", digest.Printable(e.Pool), plain)
 		t.figure("", "request", strconv.FormatInt(e.Request, 10), plain)
 		t.figure("", "latency", digest.Duration(e.Latency), plain)
-		t.text("", "from its arrival to its end", course(&e, width), plain)
 		t.end()
 		for _, span := range e.Course {
 			used[span.Stage] = true
 		}
 	}
+	if len(t.rows) == 0 {
+		return t
+	}
+	t.key = 1
 	t.drop("pool", "")
+	t.elastic = &elastic{column{head: "from arrival to end", left: true}, 20, mostCourse, func(row, width int) string {
+		return course(&c.Stages.Exemplars[row], width)
+	}}
+	of := ""
+	if c.Replications > 1 {
+		of = " of the first replication"
+	}
 	var legend []string
 	for i, w := range stageWord {
 		if used[i] {
 			legend = append(legend, fmt.Sprintf("%c=%s", w.letter, w.row))
 		}
 	}
-	if len(t.rows) > 0 {
-		t.says = "Each line is one request" + ofFirst + ", whatever its latency: " + strings.Join(legend, "; ") + "."
-	}
-	t.key = 1
+	t.says = "Each line is one request" + of + ", whatever its latency: " + strings.Join(legend, "; ") + "."
 	return t
 }
+
+// mostCourse is how many letters a course has, if there is room.
+const mostCourse = 60
 
 // course draws the course of a request with so many letters. A stretch too short for one gets one all the same, as long as there is
 // room; what is not known is a question mark.

@@ -109,17 +109,17 @@ func TestCourse(t *testing.T) {
 			e.Course = append(e.Course, span)
 			e.Latency += span.For
 		}
-		got := course(&e, courseWidth)
-		if len(got) != courseWidth {
+		got := course(&e, mostCourse)
+		if len(got) != mostCourse {
 			t.Fatalf("%q has %d letters", got, len(got))
 		}
-		if len(e.Course) >= courseWidth/2 {
+		if len(e.Course) >= mostCourse/2 {
 			return // neighbours may look like one
 		}
 		rest := got
 		take := func(letter byte, d time.Duration) {
 			n := len(rest) - len(strings.TrimLeft(rest, string(letter)))
-			if want := float64(d) / float64(e.Latency) * courseWidth; n < 1 || float64(n) > want+2 || float64(n) < want/2-1 {
+			if want := float64(d) / float64(e.Latency) * mostCourse; n < 1 || float64(n) > want+2 || float64(n) < want/2-1 {
 				t.Fatalf("%q: %d letters %c, want some %.1f", got, n, letter, want)
 			}
 			rest = rest[n:]

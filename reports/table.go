@@ -39,7 +39,8 @@ type table struct {
 	title   string
 	says    string // a sentence below the title
 	columns []column
-	key     int // the first so many columns say what a row is about
+	elastic *elastic // a further column, as wide as there is room; nil for none
+	key     int      // the first so many columns say what a row is about
 	rows    [][]entry
 	row     []entry
 }
@@ -95,6 +96,28 @@ func (t *table) level(head string, l record.Level3) {
 		e.margin = digest.LevelMargin(l.Mean) + strings.Repeat(" ", utf8.RuneCountInString(" / "+highest)) // below the mean
 	}
 	t.put(column{"mean / max", head, false}, e)
+}
+
+// elastic is a column whose text depends on the room that there is for it.
+type elastic struct {
+	column
+	least, most int // letters
+	text        func(row, width int) string
+}
+
+// layOut adds the elastic column of a table that has so much room in all.
+func (t *table) layOut(width int) {
+	e := t.elastic
+	if e == nil {
+		return
+	}
+	for _, w := range t.widths() {
+		width -= w + gap
+	}
+	t.columns, t.elastic = append(t.columns, e.column), nil
+	for i := range t.rows {
+		t.rows[i] = append(t.rows[i], entry{text: e.text(i, min(max(width, e.least), e.most))})
+	}
 }
 
 // end ends the row.

@@ -46,6 +46,7 @@ func (d *document) text(w io.Writer, o Options) error {
 		if t.says != "" {
 			p.paragraph("", t.says, faint)
 		}
+		t.layOut(o.Width)
 		p.table(t)
 	}
 	if len(d.findings)+len(d.warnings) > 0 {

@@ -133,6 +133,11 @@ func (r *reporting) appendSummary(report reportWriter) error {
 	return at(r.summary, cmp.Or(report(file, "summary"), file.Close()))
 }
 
+// writes reports whether a report in a format is among those asked for.
+func (r *reporting) writes(format string) bool {
+	return r.format.value == format || slices.ContainsFunc(r.further, func(f furtherReport) bool { return f.format == format })
+}
+
 // seen reports whether those who watch are shown a report for people.
 func (r *reporting) seen() bool {
 	people := func(format string) bool { return format == "text" || format == "markdown" }

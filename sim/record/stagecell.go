@@ -2,10 +2,12 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -90,26 +92,39 @@ type Exemplar struct {
 	Rest    time.Duration `json:"rest,omitempty"` // what follows after the first 256 stretches
 }
 
-// Finish returns what was recorded. The slowest 1 % are as many, rounded up; but at most 10,000.
+// Finish returns what was recorded. The slowest 1 % are as many, rounded up; but at most 10,000. The examples are the slowest
+// request and, of a random sample of 1001 or of all if there are no more, with 100 or more the three at the lower end of the
+// slowest 1 %, and the median.
 func (s *Stages) Finish() *StageRun {
 	r := &StageRun{All: s.all, Failed: s.failed}
-	slowest := s.slowest.slowestFirst()
+	slowest := s.slowest.highestFirst()
 	slowest = slowest[:min((s.all.N+99)/100, int64(len(slowest)))]
 	for _, k := range slowest {
-		r.Slowest.add(k.latency, &k.spent)
-		r.From = k.latency
+		p := &s.splits[k.at]
+		r.Slowest.add(p.latency, &p.spent)
+		r.From = p.latency
 	}
 	if !s.lines || len(slowest) == 0 {
 		return r
 	}
-	r.keep("slowest", slowest[0])
-	last := len(slowest) - 1
-	for i := last; i > max(last-3, 0); i-- {
-		r.keep(percentileName(100*(1-float64(len(slowest))/float64(s.all.N))), slowest[i])
+	r.keep("slowest", &s.worst)
+	slices.SortFunc(s.courses, func(a, b courseRun) int {
+		return cmp.Or(cmp.Compare(a.latency, b.latency), cmp.Compare(a.began, b.began), cmp.Compare(a.pool, b.pool), cmp.Compare(a.number, b.number))
+	})
+	if s.all.N >= 100 {
+		s.around(r, len(slowest))
 	}
-	sample := s.sample.slowestFirst()
-	r.keep("median", sample[len(sample)/2])
+	r.keep("median", &s.courses[(len(s.courses)-1)/2])
 	return r
+}
+
+// around makes three of the least slow of the n slowest requests examples, if they are in the sample.
+func (s *Stages) around(r *StageRun, n int) {
+	name := percentileName(100 * (1 - float64(n)/float64(s.all.N)))
+	first, _ := slices.BinarySearchFunc(s.courses, r.From, func(c courseRun, d time.Duration) int { return cmp.Compare(c.latency, d) })
+	for i := first; i < len(s.courses) && len(r.Exemplars) < 4; i++ {
+		r.keep(name, &s.courses[i])
+	}
 }
 
 // percentileName writes p, to one decimal: p99.
@@ -118,7 +133,7 @@ func percentileName(p float64) string {
 }
 
 // keep makes a request an example, unless it is one already.
-func (r *StageRun) keep(which string, k *kept) {
+func (r *StageRun) keep(which string, k *courseRun) {
 	e := ExemplarRun{pool: k.pool, Exemplar: Exemplar{
 		Which: which, Request: k.number, Arrived: time.Duration(k.began), Latency: k.latency, Course: k.line, Rest: k.latency,
 	}}

@@ -56,10 +56,27 @@ type Stages struct {
 	serving  map[int32]inPool // whom server connections of a pooler serve: connections of clients
 	moved    int32            // the server connection of the last PoolerMoved
 
-	seq         int64
+	ended       int64
 	all, failed StageSum
-	slowest     keep
-	sample      keep
+	slowest     keep // of the served requests
+	splits      []split
+	sample      keep // of them, at random; if examples are wanted
+	courses     []courseRun
+	worst       courseRun // the slowest of all
+}
+
+// split is the latency of a request.
+type split struct {
+	latency time.Duration
+	spent   [NumStages]time.Duration
+}
+
+// courseRun is what a served request went through.
+type courseRun struct {
+	inPool
+	began   sim.Time
+	latency time.Duration
+	line    []StageSpan
 }
 
 // underWay is a request that goes on.
@@ -81,8 +98,8 @@ type StageSpan struct {
 
 const (
 	maxSlowest = 10_000
-	maxSample  = 1001
-	maxSpans   = 256 // of one request that are kept
+	maxSample  = 1001 // courses that are kept to choose examples from
+	maxSpans   = 256  // of one request that are kept
 )
 
 // NewStages returns a sink that ignores requests that arrived before from. It keeps the course of some requests if asked for examples.
@@ -231,18 +248,42 @@ func (s *Stages) end(f *Fact) {
 	}
 	if u.began >= s.from {
 		if f.Outcome == OK {
-			s.all.add(f.Took, &u.spent)
-			s.seq++
-			s.slowest.offer(uint64(f.Took), s.seq, u)
-			if s.lines {
-				s.sample.offer(scatter(u.inPool), s.seq, u)
-			}
+			s.served(u, f.Took)
 		} else {
 			s.failed.add(f.Took, &u.spent)
 		}
 	}
 	s.requests.remove(u.inPool)
 	s.free = append(s.free, i)
+}
+
+// served counts a request that succeeded.
+func (s *Stages) served(u *underWay, latency time.Duration) {
+	s.all.add(latency, &u.spent)
+	s.ended++
+	if at, ok := s.slowest.offer(uint64(latency), s.ended); ok {
+		if int(at) == len(s.splits) {
+			s.splits = append(s.splits, split{})
+		}
+		s.splits[at] = split{latency, u.spent}
+	}
+	if !s.lines {
+		return
+	}
+	if at, ok := s.sample.offer(scatter(u.inPool), s.ended); ok {
+		if int(at) == len(s.courses) {
+			s.courses = append(s.courses, courseRun{})
+		}
+		s.courses[at].set(u, latency)
+	}
+	if s.ended == 1 || latency > s.worst.latency {
+		s.worst.set(u, latency)
+	}
+}
+
+func (c *courseRun) set(u *underWay, latency time.Duration) {
+	c.inPool, c.began, c.latency = u.inPool, u.began, latency
+	c.line = append(c.line[:0], u.line...)
 }
 
 // scatter returns a number that says nothing about the request, for a random sample that is always the same.
@@ -253,49 +294,34 @@ func scatter(k inPool) uint64 {
 	return x ^ x>>31
 }
 
-// keep keeps what was offered with the highest keys, of equal ones the first.
+// keep chooses of what is offered that with the highest keys, and of equal ones the first. Each that it keeps has a place below limit.
 type keep struct {
 	limit int
 	heap  []rank // the lowest first
-	kept  []kept
 }
 
 type rank struct {
 	key uint64
-	seq int64
-	at  int32 // index of kept
-}
-
-// kept is a request that has ended.
-type kept struct {
-	inPool
-	seq     int64
-	began   sim.Time
-	latency time.Duration
-	spent   [NumStages]time.Duration
-	line    []StageSpan
+	seq int64 // the order of offers
+	at  int32 // its place
 }
 
 func (r *rank) below(o *rank) bool { return r.key < o.key || r.key == o.key && r.seq > o.seq }
 
-// offer offers a request that has ended.
-func (k *keep) offer(key uint64, seq int64, u *underWay) {
-	var at int32
+// offer returns the place of what is offered, which may be that of another that is not kept any more; false if it is not kept.
+func (k *keep) offer(key uint64, seq int64) (at int32, ok bool) {
 	switch {
 	case len(k.heap) < k.limit:
-		at = int32(len(k.kept))
-		k.kept = append(k.kept, kept{})
+		at = int32(len(k.heap))
 		k.heap = append(k.heap, rank{})
 		k.up(rank{key, seq, at})
 	case key > k.heap[0].key:
 		at = k.heap[0].at
 		k.down(rank{key, seq, at})
 	default:
-		return
+		return 0, false
 	}
-	e := &k.kept[at]
-	e.inPool, e.seq, e.began, e.latency, e.spent = u.inPool, seq, u.began, u.since.Sub(u.began), u.spent
-	e.line = append(e.line[:0], u.line...)
+	return at, true
 }
 
 // up puts r into the heap, whose last place is free.
@@ -328,12 +354,9 @@ func (k *keep) down(r rank) {
 	k.heap[i] = r
 }
 
-// slowestFirst returns what is kept, the longest latency first, of equal ones that which ended first.
-func (k *keep) slowestFirst() []*kept {
-	all := make([]*kept, len(k.kept))
-	for i := range k.kept {
-		all[i] = &k.kept[i]
-	}
-	slices.SortFunc(all, func(a, b *kept) int { return cmp.Or(cmp.Compare(b.latency, a.latency), cmp.Compare(a.seq, b.seq)) })
-	return all
+// highestFirst returns what is kept, in order.
+func (k *keep) highestFirst() []rank {
+	return slices.SortedFunc(slices.Values(k.heap), func(a, b rank) int {
+		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(a.seq, b.seq))
+	})
 }

@@ -333,7 +333,7 @@ func TestOfEqualLatenciesTheFirstIsSlowest(t *testing.T) {
 	s := NewStages(0, true)
 	simple(s, slices.Repeat([]time.Duration{ms}, 300)...)
 	for i, e := range s.Finish().Exemplars[:3] {
-		if want := []int64{0, 2, 1}[i]; e.Request != want {
+		if want := []int64{0, 1, 2}[i]; e.Request != want {
 			t.Errorf("example %d is request %d, want %d", i, e.Request, want)
 		}
 	}
@@ -385,20 +385,19 @@ func TestKeepAgainstASortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOf(rapid.Uint64Range(0, 20)).Draw(t, "keys")
 		k := keep{limit: rapid.IntRange(1, 8).Draw(t, "limit")}
-		order := make([]int, len(keys))
+		order, places := make([]int, len(keys)), map[int32]int{}
 		for i, key := range keys {
 			order[i] = i
-			u := underWay{inPool: inPool{number: int64(i)}, since: sim.Time(key)}
-			k.offer(key, int64(i), &u)
+			if at, ok := k.offer(key, int64(i)); ok {
+				places[at] = i
+			}
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
-		var want, got []int64
-		for _, i := range order[:min(k.limit, len(order))] {
-			want = append(want, int64(i))
+		var got []int
+		for _, r := range k.highestFirst() {
+			got = append(got, places[r.at])
 		}
-		for _, e := range k.slowestFirst() {
-			got = append(got, e.number)
-		}
+		want := append([]int(nil), order[:min(k.limit, len(order))]...)
 		if d := gocmp.Diff(want, got); d != "" {
 			t.Fatalf("kept (-want +got):\n%s", d)
 		}
