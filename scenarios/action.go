@@ -100,6 +100,10 @@ func (s *Scenario) Places() []string {
 
 // validateServers checks the further servers, which callers and queries of the main one must fit.
 func (s *Scenario) validateServers(bad func(path, message string)) {
+	if most := 15; len(s.Servers) > most {
+		bad("servers", fmt.Sprintf("want at most %d, have %d", most, len(s.Servers)))
+		return
+	}
 	seen := map[string]bool{MainServer: true, ViaPooler: true}
 	for i := range s.Servers {
 		v := &s.Servers[i]

@@ -17,6 +17,17 @@
 //	    small pool: {pool.max: 4, pool.acquire_timeout: 1s}
 //
 // Each point of the grid is a scenario of its own, checked before anything runs; and so is the file without its sweep.
+//
+// # Actions
+//
+// Faults happen to a server (server.faults); actions are what operators and programs do at given times. Each is about a service, all
+// its instances or one, and does one thing:
+//
+//	servers: [{name: standby, connect: 30ms}]
+//	actions:
+//	  - {at: 60s, service: api, every: 10s, do: shut_down} # or stop, close, kill, restart; the next instance 10 s later
+//	  - {at: 90s, connect_to: standby}                     # later connects; back with connect_to: server
+//	  - {at: 95s, service: api, instance: 2, pause: 200ms} # it stands still, as in a pause of its garbage collector
 package scenarios
 
 import (

@@ -208,6 +208,9 @@ func (w *world) report(r *record.Run) {
 	for i := range w.scenario.Actions {
 		r.Actions = append(r.Actions, w.reportAction(i))
 	}
+	for _, s := range w.servers {
+		r.Server.IdleEnded += s.Stats().IdleEnded
+	}
 	if len(w.servers) < 2 {
 		return
 	}
@@ -215,7 +218,7 @@ func (w *world) report(r *record.Run) {
 		st := s.Stats()
 		v := record.ServerRun{
 			Name: w.scenario.Places()[i], Open: int64(st.Open), Emptied: st.Emptied,
-			ServerStats: record.ServerStats{Opened: st.Opened, Closed: st.Closed, Refused: st.Refused, PeakOpen: int64(st.PeakOpen)},
+			ServerStats: record.ServerStats{Opened: st.Opened, Closed: st.Closed, Refused: st.Refused, PeakOpen: int64(st.PeakOpen), IdleEnded: st.IdleEnded},
 		}
 		if span := float64(w.sim.Now()) * float64(s.Cores()); span > 0 {
 			v.CoreUtilisation = record.ExactFloat(float64(st.Busy) / span)

@@ -175,7 +175,7 @@ workload:
 		t.Errorf("without a limit: %+v, in use %v", c.Requests, c.Levels.InUse.Max.Value)
 	}
 	c = mustCheck(t, fmt.Sprintf(src, stuck), "server.idle_in_transaction_timeout=30s")
-	if c.Requests.Outcomes[record.AcquireTimeout] != 0 || c.Requests.Outcomes[record.AdminShutdown] != 59 || c.Levels.InUse.Max.Value > 2 {
+	if c.Requests.Outcomes[record.AcquireTimeout] != 0 || c.Requests.Outcomes[record.AdminShutdown] != 59 || c.Server.IdleEnded != 60 || c.Levels.InUse.Max.Value > 2 {
 		t.Errorf("with a limit: %+v, in use %v", c.Requests, c.Levels.InUse.Max.Value)
 	}
 }

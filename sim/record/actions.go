@@ -117,5 +117,6 @@ func (s *ServerStats) add(o *ServerStats) {
 	s.Opened += o.Opened
 	s.Closed += o.Closed
 	s.Refused += o.Refused
+	s.IdleEnded += o.IdleEnded
 	s.PeakOpen = max(s.PeakOpen, o.PeakOpen)
 }

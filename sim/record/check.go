@@ -133,6 +133,7 @@ func allMetrics() []*metric {
 	figure("server.opened", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Opened) })
 	figure("server.closed", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Closed) })
 	figure("server.refused", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Refused) })
+	figure("server.idle_in_transaction_ended", unitCount, true, func(c *Cell) Float { return c.each(c.Server.IdleEnded) })
 	figure("server.peak_open", unitCount, true, func(c *Cell) Float { return ExactFloat(float64(c.Server.PeakOpen)) })
 
 	for _, level := range []struct {

@@ -145,7 +145,8 @@ type ServerStats struct {
 	Closed          int64 `json:"closed"`
 	Refused         int64 `json:"refused"`
 	PeakOpen        int64 `json:"peak_open"`
-	CoreUtilisation Float `json:"core_utilisation"` // busy core time / (cores x time), 0..1; unknown without a limit of cores
+	IdleEnded       int64 `json:"idle_in_transaction_ended,omitempty"` // sessions that it ended for an idle transaction
+	CoreUtilisation Float `json:"core_utilisation"`                    // busy core time / (cores x time), 0..1; unknown without a limit of cores
 }
 
 // Setting is one overridden value of a cell.
