@@ -223,7 +223,7 @@ func courseTable(r *record.Result) *table {
 	c := &r.Cells[0]
 	var used [record.NumStages]bool
 	for _, e := range c.Stages.Exemplars {
-		t.text("", "", e.Which, plain)
+		t.text("", "", digest.Printable(e.Which), plain)
 		t.text("", "pool", digest.Printable(e.Pool), plain)
 		t.figure("", "request", strconv.FormatInt(e.Request, 10), plain)
 		t.figure("", "latency", digest.Duration(e.Latency), plain)
@@ -260,9 +260,6 @@ const mostCourse = 60
 // course draws the course of a request with so many letters. A stretch too short for one gets one all the same, as long as there is
 // room; what is not known is a question mark.
 func course(e *record.Exemplar, width int) string {
-	if e.Latency <= 0 {
-		return ""
-	}
 	spans := e.Course
 	letter := func(i int) byte {
 		if i == len(spans) {
@@ -280,22 +277,27 @@ func course(e *record.Exemplar, width int) string {
 	if e.Rest > 0 {
 		n++
 	}
+	total := 0.0
+	for i := range n {
+		total += float64(length(i))
+	}
+	if total <= 0 {
+		return ""
+	}
 	least := 1
 	if n > width/2 {
 		least = 0
 	}
 	// The letters that are left after the least of each are dealt out in proportion, by rounding where each stretch ends.
 	var b strings.Builder
-	rest, passed, drawn := width-least*n, time.Duration(0), 0
+	rest, passed, drawn := width-least*n, 0.0, 0
 	for i := range n {
-		passed += length(i)
-		end := int(float64(passed) / float64(e.Latency) * float64(rest)) // at most rest, and that at the end
+		passed += float64(length(i))
+		end := int(passed / total * float64(rest))
 		if i == n-1 {
 			end = rest
 		}
-		for range end - drawn + least {
-			b.WriteByte(letter(i))
-		}
+		b.WriteString(strings.Repeat(string(letter(i)), end-drawn+least))
 		drawn = end
 	}
 	return b.String()

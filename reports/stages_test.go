@@ -13,25 +13,25 @@ import (
 )
 
 func init() {
-	results["stages"] = func() *record.Result { return staged(1) }
-	results["stages-replications"] = func() *record.Result { return staged(3) }
+	results["stages"] = func() *record.Result { return reporttest.Staged(1) }
+	results["stages-replications"] = func() *record.Result { return reporttest.Staged(3) }
 	results["stages-few"] = func() *record.Result {
-		r := staged(1)
+		r := reporttest.Staged(1)
 		s := r.Cells[0].Stages
-		s.All = stageSplit(40, 1, parts{record.StageRunning: 5 * time.Millisecond, record.StageWait: 6 * time.Millisecond})
-		s.Slowest = stageSplit(1, 1, parts{record.StageRunning: 5 * time.Millisecond, record.StageWait: 4 * time.Millisecond, record.StageKept: 2 * time.Millisecond})
+		s.All = reporttest.Split(40, 1, reporttest.Parts{record.StageRunning: 5 * time.Millisecond, record.StageWait: 6 * time.Millisecond})
+		s.Slowest = reporttest.Split(1, 1, reporttest.Parts{record.StageRunning: 5 * time.Millisecond, record.StageWait: 4 * time.Millisecond, record.StageKept: 2 * time.Millisecond})
 		s.Failed, s.Exemplars = nil, s.Exemplars[:1]
 		return r
 	}
 	results["stages-capped"] = func() *record.Result {
-		r := staged(1)
+		r := reporttest.Staged(1)
 		s := r.Cells[0].Stages
 		s.All.N, s.Slowest.N = 4_000_000, 10_000
 		return r
 	}
 	results["stages-pools"] = func() *record.Result {
 		r := reporttest.Fleet(2, 1)
-		r.Cells[0].Stages = staged(1).Cells[0].Stages
+		r.Cells[0].Stages = reporttest.Staged(1).Cells[0].Stages
 		for i := range r.Cells[0].Stages.Exemplars {
 			r.Cells[0].Stages.Exemplars[i].Pool = "payments-1"
 		}
@@ -39,60 +39,11 @@ func init() {
 	}
 	results["stages-sweep"] = func() *record.Result { // of the cell in the middle nothing is known
 		r := reporttest.Result("stages", "", reporttest.Lab[1:4], 1)
-		r.Cells[0].Stages = staged(1).Cells[0].Stages
-		r.Cells[2].Stages = staged(1).Cells[0].Stages
+		r.Cells[0].Stages = reporttest.Staged(1).Cells[0].Stages
+		r.Cells[2].Stages = reporttest.Staged(1).Cells[0].Stages
 		r.Cells[2].Stages.Failed = nil
 		return r
 	}
-}
-
-type parts map[record.Stage]time.Duration
-
-// stageSplit has a mean of the given time at each stage.
-func stageSplit(n int64, replications int, p parts) record.StageSplit {
-	estimate := func(d time.Duration) record.Duration {
-		e := record.Exact(d)
-		if replications > 1 {
-			e.Lo, e.Hi, e.Interval = d-d/10, d+d/10, true
-		}
-		return e
-	}
-	var sum time.Duration
-	for _, d := range p {
-		sum += d
-	}
-	s := record.StageSplit{N: n, Latency: estimate(sum)}
-	for i := range s.Stages {
-		d := p[record.Stage(i)]
-		s.Stages[i] = record.StagePart{Mean: estimate(d), Share: float64(d) / float64(sum)}
-	}
-	return s
-}
-
-// staged is one cell whose slowest requests wait for a connection.
-func staged(replications int) *record.Result {
-	r := reporttest.Result("stages", "", reporttest.Lab[1:2], replications)
-	n := int64(replications)
-	failed := stageSplit(7*n, replications, parts{record.StageWait: 50 * time.Millisecond})
-	s := &record.StageCell{
-		All: stageSplit(400*n, replications, parts{
-			record.StageWait: 130 * time.Millisecond, record.StageConnect: 4 * time.Microsecond, record.StageQueue: 5 * time.Millisecond,
-			record.StageRunning: 5 * time.Millisecond, record.StageKept: 12 * time.Millisecond,
-		}),
-		Slowest: stageSplit(4*n, replications, parts{record.StageWait: 194 * time.Millisecond, record.StageRunning: 6 * time.Millisecond}),
-		Failed:  &failed,
-	}
-	s.Slowest.From = record.Exact(168 * time.Millisecond)
-	s.Exemplars = []record.Exemplar{
-		{Which: "slowest", Request: 12, Latency: 200 * time.Millisecond, Course: []record.StageSpan{
-			{Stage: record.StageWait, For: 194 * time.Millisecond}, {Stage: record.StageRunning, For: 6 * time.Millisecond}}},
-		{Which: "p99", Request: 10_400, Latency: 168 * time.Millisecond, Course: []record.StageSpan{
-			{Stage: record.StageWait, For: 84 * time.Millisecond}, {Stage: record.StagePause, For: time.Nanosecond},
-			{Stage: record.StageKept, For: 42 * time.Millisecond}}, Rest: 42*time.Millisecond - time.Nanosecond},
-		{Which: "median", Request: 399, Latency: time.Nanosecond, Course: []record.StageSpan{{Stage: record.StageQueue, For: time.Nanosecond}}},
-	}
-	r.Cells[0].Stages = s
-	return r
 }
 
 // TestCourse: a course has as many letters as it should, those of each stretch in order, in proportion to a letter, and at least one of
@@ -162,7 +113,7 @@ func TestEveryStageHasWords(t *testing.T) {
 
 // TestNoStagesNoColumns: reports of results that do not know where the time went are what they were.
 func TestNoStagesNoColumns(t *testing.T) {
-	with, without := staged(1), staged(1)
+	with, without := reporttest.Staged(1), reporttest.Staged(1)
 	without.Cells[0].Stages = nil
 	var a, b bytes.Buffer
 	if err := CSV(&a, with); err != nil {

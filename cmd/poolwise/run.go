@@ -94,7 +94,7 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	f.IntVar(&o.most, "max-replications", runner.DefaultMaxReplications, fmt.Sprintf("`N`: most replications with --precision; default %d", runner.DefaultMaxReplications))
 	f.StringVar(&o.baseline, "baseline", "", "`FILE`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; with none those checks are off, as for the run that makes the first baseline; by default they fail")
 	o.addReports(cmd, record.Schema)
-	f.BoolVar(&o.stages, "stages", false, "say where the time of requests went: stage by stage, of all, of the slowest 1 % and of those that failed; a run takes 1.2 to 1.6 times as long; default on for the text of a single setting, otherwise off")
+	f.BoolVar(&o.stages, "stages", false, "say where the time of requests went: stage by stage, of all, of the slowest 1 % and of those that failed; a run takes 1.2 to 1.6 times as long; default on for text and plots of a single setting, otherwise off")
 	o.addPlots(cmd)
 	f.StringVar(&o.hgrm, "hgrm", "", "`FILE`: write the latencies of served requests as HdrHistogram percentiles, in ms; each of several cells to a file of its own: out.hgrm becomes out-pool.max-8.hgrm; default none")
 	f.StringVar(&o.trace, "trace", "", "`FILE`: write all that happens in the first replication of the first cell, about 100 bytes a fact; default none")
@@ -178,7 +178,7 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 	}
 	asked := cmd.Flags().Changed("stages")
 	if !asked {
-		o.stages = len(cells) == 1 && o.writes("text")
+		o.stages = len(cells) == 1 && (o.writes("text") || o.plots != "")
 	}
 	ctx, stop := interruptible()
 	defer stop()

@@ -1,6 +1,6 @@
 // Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting, latency by
-// percentile, and the levels of a pool over time. A chart is a function of a finished record.Result: equal results give equal
-// bytes. Charts are 900 x 600 pixels, in colours (after Okabe and Ito) that the colour-blind can tell apart.
+// percentile, where the time went, and the levels of a pool over time. A chart is a function of a finished record.Result: equal
+// results give equal bytes. Charts are 900 x 600 pixels, in colours (after Okabe and Ito) that the colour-blind can tell apart.
 //
 // Latency is that of served requests. Where requests failed, points are hollow, lines dashed, and the share that was served stands
 // beside them. The errors are an unknown format and a chart that the result has no figures for.
@@ -24,7 +24,8 @@ type Named struct {
 }
 
 // All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, the
-// percentiles if there are latencies, and the levels over time, of a few cells if there are many.
+// percentiles if there are latencies, where the time went if that is known, and the levels over time, of a few cells if there are
+// many.
 func All(r *record.Result, format string) ([]Named, error) {
 	var all []Named
 	used := map[string]bool{}
@@ -58,6 +59,12 @@ func All(r *record.Result, format string) ([]Named, error) {
 	if hasLatencies(r) {
 		b, err := PercentileCurve(r, format)
 		if err := add("percentiles", b, err); err != nil {
+			return nil, err
+		}
+	}
+	if knowsStages(r) {
+		b, err := WhereTheTimeWent(r, format)
+		if err := add("stages", b, err); err != nil {
 			return nil, err
 		}
 	}

@@ -179,6 +179,7 @@ type entry struct {
 	color  color.Color
 	dashed bool
 	hollow bool // a hollow mark instead of a line
+	patch  bool // an area instead of a line
 }
 
 const (
@@ -190,9 +191,12 @@ func (e entry) width() vg.Length { return sample + space + labelInk.width(e.name
 
 // entry draws one entry of a legend from x on.
 func (s *sheet) entry(x, y vg.Length, e entry) {
-	if e.hollow {
+	switch {
+	case e.hollow:
 		s.dot(e.color, 3, true, vg.Point{X: x + sample - 4, Y: y + 3})
-	} else {
+	case e.patch:
+		s.rectangle(e.color, x+sample-9, y-1, x+sample, y+8)
+	default:
 		s.line(e.color, 1.8, e.dashed, vg.Point{X: x, Y: y + 3}, vg.Point{X: x + sample, Y: y + 3})
 	}
 	s.text(x+sample+space, y, start, e.name, labelInk)

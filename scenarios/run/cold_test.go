@@ -125,3 +125,22 @@ func TestLifetimeHerd(t *testing.T) {
 		t.Errorf("behind a pooler: %d connects in three minutes, want one every 600 ms", n)
 	}
 }
+
+// TestNewReplica: half of the instances are told of the replica. Without a lifetime none of their 100 connections moves; with one of
+// two minutes all of them have after that and a few uses more, and the others are where they were.
+func TestNewReplica(t *testing.T) {
+	for label, want := range map[string]float64{"none": 0, "2 min": 100} {
+		c, _ := tell(t, "new-replica", label)
+		if old, added := c.Servers[0], c.Servers[1]; added.Open.Value != want || old.Open.Value != 200-want {
+			t.Errorf("lifetime %s: %v connections at the old one and %v at the new one in the end, want %v there", label, old.Open.Value, added.Open.Value, want)
+		}
+		for _, a := range c.Actions {
+			if a.Took.Known != (want > 0) {
+				t.Errorf("lifetime %s: instance %d has moved after %v", label, a.Instance, a.Took)
+			}
+			if a.Took.Known && (a.Took.Value > time.Minute+10*time.Second || a.Took.Value < 59*time.Second) {
+				t.Errorf("lifetime %s: instance %d has moved after %v, want 2 min after its start", label, a.Instance, a.Took.Value)
+			}
+		}
+	}
+}

@@ -285,7 +285,7 @@ func TestSizeByTail(t *testing.T) {
 		within(t, label+": share that waits", waited/jobs, simtest.ErlangC(want.n, 6), 0.08)
 		within(t, label+": p99 of the wait, s", c.Wait.P99.Value.Seconds(), want.p99, 0.3)
 	}
-	if c := setting(t, runPlain(t, "size-by-tail"), "25"); c.Wait.Max.Value > 0 {
+	if c := follow(t, "size-by-tail", "25", func(record.Fact) {}); c.Wait.Max.Value > 0 {
 		t.Errorf("25: somebody waits %v", c.Wait.Max.Value)
 	}
 }

@@ -121,6 +121,9 @@ func (c *Cell) validate() error {
 	if q.OK < 0 || q.Failed < 0 || q.Unfinished < 0 || q.Retries < 0 {
 		return errors.New("requests: want no negative count")
 	}
+	if err := c.Stages.validate(); err != nil {
+		return fmt.Errorf("stages: %w", err)
+	}
 	seen := map[string]bool{}
 	for _, s := range c.Samples {
 		f, err := ParseFigure(s.Figure)

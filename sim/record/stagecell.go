@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -283,6 +284,32 @@ func (p *StageParts) UnmarshalJSON(b []byte) error {
 	*p = StageParts{}
 	for i, part := range parts {
 		p[i] = part
+	}
+	return nil
+}
+
+// validate reports what cannot be.
+func (c *StageCell) validate() error {
+	if c == nil {
+		return nil
+	}
+	for _, s := range []*StageSplit{&c.All, &c.Slowest, c.Failed} {
+		if s == nil {
+			continue
+		}
+		if s.N < 0 {
+			return errors.New("want no negative count")
+		}
+		for i, p := range s.Stages {
+			if p.Share < 0 || p.Share > 1 {
+				return fmt.Errorf("%v: want a share of 0 to 1, have %v", Stage(i), p.Share)
+			}
+		}
+	}
+	for _, e := range c.Exemplars {
+		if e.Latency < 0 || e.Rest < 0 || slices.ContainsFunc(e.Course, func(s StageSpan) bool { return s.For < 0 }) {
+			return errors.New("exemplars: want no negative time")
+		}
 	}
 	return nil
 }

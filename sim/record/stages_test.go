@@ -526,3 +526,40 @@ func TestMergedStages(t *testing.T) {
 		}
 	}
 }
+
+func TestReadResultRefusesImpossibleStages(t *testing.T) {
+	s := NewStages(0, true)
+	simple(s, ms, 2*ms)
+	run := NewRecorder(1, 0).Finish(0, 0, 0)
+	run.Stages = s.Finish()
+	r := &Result{Schema: Schema, Cells: []Cell{Merge(nil, []string{""}, []*Run{run})}, Verdict: Passed}
+	read := func() error {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ReadResult(bytes.NewReader(text))
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	c := r.Cells[0].Stages
+	for _, bad := range []struct {
+		set  func(undo bool)
+		want string
+	}{
+		{func(undo bool) { c.All.N = map[bool]int64{false: -1, true: 2}[undo] }, "stages: want no negative count"},
+		{func(undo bool) { c.Slowest.Stages[StageRunning].Share = map[bool]float64{false: 1.5}[undo] }, "stages: run: want a share of 0 to 1, have 1.5"},
+		{func(undo bool) { c.Exemplars[0].Course[0].For *= -1 }, "stages: exemplars: want no negative time"},
+	} {
+		bad.set(false)
+		if err := read(); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%v, want %s", err, bad.want)
+		}
+		bad.set(true)
+	}
+	if err := read(); err != nil {
+		t.Error(err)
+	}
+}

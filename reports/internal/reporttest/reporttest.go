@@ -203,6 +203,7 @@ func anyCell(t *rapid.T, keys []string) record.Cell {
 		Throughput: anyFloat(t), FailedRate: anyFloat(t), Makespan: anyDuration(t), Leaked: anyFloat(t),
 		Levels: record.Levels{Size: anyLevel(t), Waiting: anyLevel(t)},
 		Server: record.ServerStats{Opened: count.Draw(t, "opened"), Refused: count.Draw(t, "refused"), CoreUtilisation: anyFloat(t)},
+		Stages: anyStages(t),
 		Curves: record.Curves{Latency: anyHistogram(t), Levels: anySeries(t)},
 	}
 	for _, k := range keys {
