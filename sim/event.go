@@ -10,20 +10,25 @@ type ActorID int32
 // Kind says what an event is about; each actor has its own small enumeration.
 type Kind int32
 
-// Event is queued by copy. Events of equal time run in the order in which they were scheduled.
+// Event is what an actor is told: a value. It has four fields, as many as Go keeps of a struct in registers.
 type Event struct {
-	At   Time
-	seq  uint64 // set by the queue
 	To   ActorID
 	Kind Kind
 	A, B int32 // what Kind says they are: an index, a generation
 }
 
-// before reports the order (At, seq) of two events. At is never negative, so one 128-bit subtraction decides without a
+// due is an event in a queue. Those of equal time run in the order in which they were scheduled.
+type due struct {
+	at  Time
+	seq uint64
+	Event
+}
+
+// before reports the order (at, seq) of two events. at is never negative, so one 128-bit subtraction decides without a
 // branch that the processor would guess wrong half of the time.
-func (e *Event) before(f *Event) bool {
+func (e *due) before(f *due) bool {
 	_, borrow := bits.Sub64(e.seq, f.seq, 0)
-	_, borrow = bits.Sub64(uint64(e.At), uint64(f.At), borrow)
+	_, borrow = bits.Sub64(uint64(e.at), uint64(f.at), borrow)
 	return borrow != 0
 }
 

@@ -53,7 +53,7 @@ func (s *Sim) Freeze(until Time, actors ...ActorID) {
 }
 
 // first0 schedules an event that comes before all others of its instant.
-func (s *Sim) first0(at Time, to ActorID) { s.heap.push(Event{At: at, To: to}) }
+func (s *Sim) first0(at Time, to ActorID) { s.heap.push(due{at: at, Event: Event{To: to}}) }
 
 // freeze is some actors that stand still.
 type freeze struct {
@@ -86,10 +86,12 @@ func (f *freeze) Handle(Event) {
 	f.actors = nil
 	for f.held.Len() > 0 {
 		ev := f.held.Pop()
-		if ev.To == viaTimer && !f.sim.resolve(&ev) {
-			continue
+		if ev.To == viaTimer {
+			var ok bool
+			if ev, ok = f.sim.resolve(ev); !ok {
+				continue
+			}
 		}
-		ev.At = f.sim.now
 		if f.held.Len() > 0 {
 			f.sim.first0(f.sim.now, f.id)
 		}
@@ -99,10 +101,10 @@ func (f *freeze) Handle(Event) {
 }
 
 // holdBack holds back a timer that is due for a frozen actor, and reports whether it did. It stays cancellable.
-func (s *Sim) holdBack(ev *Event) bool {
+func (s *Sim) holdBack(ev Event) bool {
 	st, ok := s.actors[s.slots[ev.A].ev.To].(*still)
 	if ok {
-		st.held.Push(*ev)
+		st.held.Push(ev)
 	}
 	return ok
 }

@@ -5,7 +5,7 @@ import "poolwise/sim/fifo"
 // heap is a 4-ary heap of events by value. After a pop its root is a hole: a push then fills it with one sift instead of
 // two, which is what a handler that schedules one successor makes of it.
 type heap struct {
-	ev   []Event
+	ev   []due
 	hole bool // ev[0] was taken and not yet replaced
 }
 
@@ -17,7 +17,7 @@ func (h *heap) len() int {
 }
 
 // min returns the earliest event, nil if there is none.
-func (h *heap) min() *Event {
+func (h *heap) min() *due {
 	if !h.hole {
 		if len(h.ev) == 0 {
 			return nil
@@ -42,7 +42,7 @@ func (h *heap) drop() {
 	h.hole = true
 }
 
-func (h *heap) push(e Event) {
+func (h *heap) push(e due) {
 	if h.hole {
 		h.hole = false
 		h.down(0, e)
@@ -76,7 +76,7 @@ func (h *heap) fill() {
 }
 
 // down places e at i or below.
-func (h *heap) down(i int, e Event) {
+func (h *heap) down(i int, e due) {
 	n := len(h.ev)
 	for {
 		child := 4*i + 1
@@ -99,7 +99,7 @@ func (h *heap) down(i int, e Event) {
 }
 
 // keep drops the events that fail the test and restores the order of the heap.
-func (h *heap) keep(test func(*Event) bool) {
+func (h *heap) keep(test func(*due) bool) {
 	h.fill()
 	kept := h.ev[:0]
 	for i := range h.ev {
@@ -115,16 +115,16 @@ func (h *heap) keep(test func(*Event) bool) {
 
 // batch is a queue that is emptied again and again, as those of what is due now are: a slice that is filled at one end and
 // read at the other, and begins anew when it is empty.
-type batch struct {
-	ev   []Event
+type batch[T any] struct {
+	ev   []T
 	next int
 }
 
-func (b *batch) empty() bool   { return b.next == len(b.ev) }
-func (b *batch) push(e Event)  { b.ev = append(b.ev, e) }
-func (b *batch) front() *Event { return &b.ev[b.next] }
+func (b *batch[T]) empty() bool { return b.next == len(b.ev) }
+func (b *batch[T]) push(e T)    { b.ev = append(b.ev, e) }
+func (b *batch[T]) front() *T   { return &b.ev[b.next] }
 
-func (b *batch) drop() {
+func (b *batch[T]) drop() {
 	b.next++
 	if b.next == len(b.ev) {
 		b.next, b.ev = 0, b.ev[:0]
@@ -135,7 +135,7 @@ func (b *batch) drop() {
 type tail struct {
 	one  Event
 	any  bool
-	more batch // what came after one
+	more batch[Event] // what came after one
 }
 
 func (q *tail) push(e Event) {
@@ -146,26 +146,25 @@ func (q *tail) push(e Event) {
 	q.one, q.any = e, true
 }
 
-// take removes and returns the first event. It was written a moment ago, field by field, and is read in the same way: one
-// wide load of it all would have to wait until those stores have left the processor's store buffer.
+// take removes and returns the first event.
 func (q *tail) take() Event {
-	e := Event{At: q.one.At, seq: q.one.seq, To: q.one.To, Kind: q.one.Kind, A: q.one.A, B: q.one.B}
-	q.any = false
-	if !q.more.empty() {
+	e := q.one
+	q.any = !q.more.empty()
+	if q.any {
 		q.refill()
 	}
 	return e
 }
 
 func (q *tail) refill() {
-	q.one, q.any = *q.more.front(), true
+	q.one = *q.more.front()
 	q.more.drop()
 }
 
 // lane holds the timers of one constant delay. They come due in the order in which they were armed, so a ring is an exact
 // priority queue for them. A cancelled one stays in its place, with To = Nobody, until it is at the head.
 type lane struct {
-	ring fifo.Ring[Event]
+	ring fifo.Ring[due]
 }
 
 // trim drops cancelled timers at the head.

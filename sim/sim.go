@@ -37,8 +37,8 @@ type Sim struct {
 	actors  []Actor
 
 	heap  heap
-	due   batch // due now, in the order of scheduling
-	rest  tail  // continuations of the event in hand
+	soon  batch[due] // due now, in the order of scheduling
+	rest  tail       // continuations of the event in hand
 	lanes []lane
 	delay []time.Duration // of each lane
 	first int             // the lane whose head is earliest, -1 if all are empty
@@ -51,7 +51,8 @@ type Sim struct {
 
 	chooser Chooser
 	window  time.Duration
-	ready   []Event // the events a Chooser chooses from
+	ready   []due   // the events a Chooser chooses from
+	choices []Event // as it is shown them
 
 	// Check, if set, is called after every event and its continuations: the place for tests of invariants.
 	Check func()
@@ -110,12 +111,12 @@ func (s *Sim) At(t Time, ev Event) {
 	if t < s.now {
 		panic(fmt.Sprintf("sim: event for %v scheduled at %v: %+v", t, s.now, ev))
 	}
-	ev.At, ev.seq = t, s.next()
+	e := due{t, s.next(), ev}
 	if t == s.now {
-		s.due.push(ev)
+		s.soon.push(e)
 		return
 	}
-	s.heap.push(ev)
+	s.heap.push(e)
 }
 
 // After schedules ev for d from now; d must not be negative.
@@ -123,14 +124,12 @@ func (s *Sim) After(d time.Duration, ev Event) { s.At(s.now.Add(d), ev) }
 
 // Soon schedules ev for now, behind everything that is due already.
 func (s *Sim) Soon(ev Event) {
-	ev.At, ev.seq = s.now, s.next()
-	s.due.push(ev)
+	s.soon.push(due{s.now, s.next(), ev})
 }
 
 // Continue schedules ev as the rest of the event in hand: it runs next, before anything else that is due. Several
 // continuations run in the order in which they were asked for.
 func (s *Sim) Continue(ev Event) {
-	ev.At = s.now
 	s.rest.push(ev)
 }
 
@@ -175,10 +174,10 @@ func (s *Sim) Arm(d Delay, ev Event) Timer {
 		return s.ArmAt(s.now.Add(d.d), ev)
 	}
 	i := int(d.lane - 1)
-	ev.At, ev.seq = s.now.Add(d.d), s.next()
+	e := due{s.now.Add(d.d), s.next(), ev}
 	l := &s.lanes[i]
-	pos := l.ring.Push(ev)
-	if l.ring.Len() == 1 && (s.first < 0 || ev.before(s.lanes[s.first].ring.Front())) {
+	pos := l.ring.Push(e)
+	if l.ring.Len() == 1 && (s.first < 0 || e.before(s.lanes[s.first].ring.Front())) {
 		s.first = i
 	}
 	return Timer{pos: pos, lane: d.lane}
@@ -227,7 +226,7 @@ func (s *Sim) Cancel(t Timer) bool {
 		s.dead++
 		if s.dead > minToTidy && 2*s.dead > s.heap.len() {
 			before := s.heap.len()
-			s.heap.keep(func(e *Event) bool { return e.To != viaTimer || s.slots[e.A].gen == e.B })
+			s.heap.keep(func(e *due) bool { return e.To != viaTimer || s.slots[e.A].gen == e.B })
 			s.dead -= before - s.heap.len()
 		}
 		return true
@@ -269,20 +268,20 @@ func (s *Sim) Run(end Time) {
 // long work.
 func (s *Sim) RunSome(end Time, n int) bool {
 	s.stopped = false
-	var ev Event
 	for ; n > 0; n-- {
 		if s.stopped {
 			return true
 		}
-		if !s.take(&ev, end) {
+		e, ok := s.take(end)
+		if !ok {
 			if end != Forever {
 				s.now = max(s.now, end)
 			}
 			return true
 		}
-		s.now = ev.At
+		s.now = e.at
 		s.fired++
-		s.actors[ev.To].Handle(ev)
+		s.actors[e.To].Handle(e.Event)
 		for s.rest.any {
 			s.fired++
 			ev := s.rest.take()
@@ -296,28 +295,29 @@ func (s *Sim) RunSome(end Time, n int) bool {
 }
 
 // take removes the next event that was not cancelled.
-func (s *Sim) take(ev *Event, end Time) bool {
+func (s *Sim) take(end Time) (e due, ok bool) {
 	for {
 		if s.chooser == nil {
-			if !s.earliest(ev, end) {
-				return false
-			}
-		} else if !s.choose(ev, end) {
-			return false
+			e, ok = s.earliest(end)
+		} else {
+			e, ok = s.choose(end)
 		}
-		if ev.To != viaTimer || s.resolve(ev) {
-			return true
+		if !ok || e.To != viaTimer {
+			return e, ok
+		}
+		if e.Event, ok = s.resolve(e.Event); ok {
+			return e, true
 		}
 	}
 }
 
 // earliest removes the first event in the order (At, seq), if it is due by end: the least of the heads of the heap, the
 // events due now and the lanes.
-func (s *Sim) earliest(ev *Event, end Time) bool {
+func (s *Sim) earliest(end Time) (due, bool) {
 	const fromHeap, fromDue, fromLane = 0, 1, 2
 	best, from := s.heap.min(), fromHeap
-	if !s.due.empty() {
-		if e := s.due.front(); best == nil || e.before(best) {
+	if !s.soon.empty() {
+		if e := s.soon.front(); best == nil || e.before(best) {
 			best, from = e, fromDue
 		}
 	}
@@ -326,27 +326,27 @@ func (s *Sim) earliest(ev *Event, end Time) bool {
 			best, from = e, fromLane
 		}
 	}
-	if best == nil || best.At > end {
-		return false
+	if best == nil || best.at > end {
+		return due{}, false
 	}
-	*ev = *best
+	e := *best
 	switch from {
 	case fromHeap:
 		s.heap.drop()
 	case fromDue:
-		s.due.drop()
+		s.soon.drop()
 	case fromLane:
 		l := &s.lanes[s.first]
 		l.ring.Drop()
 		l.trim()
 		s.findFirst()
 	}
-	return true
+	return e, true
 }
 
 // choose removes the event that the Chooser wants first, of all that are due at the earliest instant or within the window
 // after it.
-func (s *Sim) choose(next *Event, end Time) bool {
+func (s *Sim) choose(end Time) (due, bool) {
 	live := s.ready[:0]
 	for _, ev := range s.ready {
 		if ev.To != viaTimer || s.slots[ev.A].gen == ev.B {
@@ -358,11 +358,11 @@ func (s *Sim) choose(next *Event, end Time) bool {
 	s.ready = live
 	limit := end
 	if len(s.ready) > 0 {
-		limit = min(end, s.ready[0].At.Add(s.window))
+		limit = min(end, s.ready[0].at.Add(s.window))
 	}
 	for {
-		var ev Event
-		if !s.earliest(&ev, limit) {
+		ev, ok := s.earliest(limit)
+		if !ok {
 			break
 		}
 		if ev.To == viaTimer && s.slots[ev.A].gen != ev.B {
@@ -374,34 +374,35 @@ func (s *Sim) choose(next *Event, end Time) bool {
 			i--
 		}
 		s.ready = slices.Insert(s.ready, i, ev)
-		limit = min(limit, s.ready[0].At.Add(s.window))
+		limit = min(limit, s.ready[0].at.Add(s.window))
 	}
-	if len(s.ready) == 0 || s.ready[0].At > end {
-		return false
+	if len(s.ready) == 0 || s.ready[0].at > end {
+		return due{}, false
 	}
 	i := 0
 	if len(s.ready) > 1 {
-		i = s.chooser.Choose(s.ready)
+		s.choices = s.choices[:0]
+		for i := range s.ready {
+			s.choices = append(s.choices, s.ready[i].Event)
+		}
+		i = s.chooser.Choose(s.choices)
 	}
-	*next = s.ready[i]
+	next := s.ready[i]
 	s.ready = slices.Delete(s.ready, i, i+1)
-	next.At = max(next.At, s.now)
-	return true
+	next.at = max(next.at, s.now)
+	return next, true
 }
 
 // resolve turns a cancellable event into the one that was asked for, or reports that it was cancelled.
-func (s *Sim) resolve(ev *Event) bool {
-	sl := &s.slots[ev.A]
-	if sl.gen != ev.B {
+func (s *Sim) resolve(e Event) (Event, bool) {
+	sl := &s.slots[e.A]
+	if sl.gen != e.B {
 		s.dead--
-		return false
+		return Event{}, false
 	}
-	if s.freezable && s.holdBack(ev) {
-		return false
+	if s.freezable && s.holdBack(e) {
+		return Event{}, false
 	}
-	i, at, seq := ev.A, ev.At, ev.seq
-	*ev = sl.ev
-	ev.At, ev.seq = at, seq
-	s.freeSlot(i)
-	return true
+	s.freeSlot(e.A)
+	return sl.ev, true
 }
