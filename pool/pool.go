@@ -29,9 +29,9 @@ const NoTicket Ticket = -1
 // Request is one call of acquire. Its answer's B is the Conn lent, or server.Code(outcome).
 type Request struct {
 	Reply   sim.Reply
+	Try     bool          // a try_acquire: it does not wait for others; what it does itself the model says
 	Number  int64         // of the request: names it in facts and keys random draws
 	Timeout time.Duration // this call's own limit, where the real pool takes one per call; 0 means the pool's default
-	Try     bool          // a try_acquire: it does not wait for others; what it does itself the model says
 }
 
 // Limit returns the call's own limit, or else the pool's default.

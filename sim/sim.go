@@ -140,6 +140,16 @@ func (s *Sim) Answer(r Reply, b int32) {
 	}
 }
 
+// Answered takes the answer to r if it has been given and is what would run next. Who asked and has nothing else left to do in
+// this event may go on with it at once: that comes to the same, and saves the way through the loop.
+func (s *Sim) Answered(r Reply) (b int32, ok bool) {
+	if next := &s.rest.one; !s.rest.any || next.A != r.A || next.Kind != r.Kind || next.To != r.To {
+		return 0, false
+	}
+	s.fired++
+	return s.rest.take().B, true
+}
+
 // Wake gives the answer b as an event of its own, due now behind everything else: who asked was asleep and is woken.
 func (s *Sim) Wake(r Reply, b int32) {
 	if r.To != Nobody {

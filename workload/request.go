@@ -125,15 +125,17 @@ func (d *Driver) advance(i int32) {
 		st := &d.steps[s.pc]
 		s.pc++
 		switch st.op {
-		case opAcquire:
+		case opAcquire, opNested:
+			if st.op == opNested {
+				s.since = d.env.Sim.Now()
+			}
 			s.state = acquiring
-			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: d.reply(granted, i), Number: s.number, Timeout: st.timeout, Try: st.try}))
-			return
-		case opNested:
-			s.since = d.env.Sim.Now()
-			s.state = acquiring
-			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: d.reply(granted, i), Number: s.number, Timeout: st.timeout, Try: st.try}))
-			return
+			r := d.reply(granted, i)
+			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: r, Number: s.number, Timeout: st.timeout, Try: st.try}))
+			if b, ok := d.env.Sim.Answered(r); !ok || !d.lent(i, s, b) {
+				return
+			}
+			s.state = running
 		case opQuery:
 			d.query(i, st)
 			return
@@ -175,8 +177,12 @@ func (d *Driver) advance(i int32) {
 			return
 		case opReturn:
 			s.state = returning
-			d.giveOne(i, s, st.how, d.reply(returned, i))
-			return
+			r := d.reply(returned, i)
+			d.giveOne(i, s, st.how, r)
+			if b, ok := d.env.Sim.Answered(r); !ok || !d.taken(i, s, b) {
+				return
+			}
+			s.state = running
 		case opLeak:
 			if s.luck.Unit() < st.chance {
 				s.marks |= 1<<s.held - 1
@@ -259,7 +265,13 @@ func (d *Driver) sleep(w *wait, r *sim.Rand, ev sim.Event) sim.Timer {
 
 // granted is the answer to an acquire.
 func (d *Driver) granted(i, b int32) {
-	s := d.mustBe(i, acquiring)
+	if d.lent(i, d.mustBe(i, acquiring), b) {
+		d.advance(i)
+	}
+}
+
+// lent takes the answer to an acquire, and reports whether the request goes on with its steps.
+func (d *Driver) lent(i int32, s *slot, b int32) bool {
 	if b >= 0 {
 		d.conns[int(i)*d.depth+int(s.held)] = pool.Conn(b)
 		s.held++
@@ -276,8 +288,9 @@ func (d *Driver) granted(i, b int32) {
 		}
 		d.fail(i, server.OutcomeOf(b), pool.Release)
 	default:
-		d.advance(i)
+		return true
 	}
+	return false
 }
 
 func (d *Driver) queried(i, b int32) {
@@ -298,12 +311,18 @@ func (d *Driver) returned(i, b int32) {
 		d.vacate(i)
 		return
 	}
-	d.mustBe(i, returning).state = running
+	if d.taken(i, d.mustBe(i, returning), b) {
+		d.advance(i)
+	}
+}
+
+// taken takes the answer to a return, and reports whether the request goes on with its steps.
+func (d *Driver) taken(i int32, s *slot, b int32) bool {
+	s.state = running
 	if b < 0 {
 		d.fail(i, server.OutcomeOf(b), pool.Release)
-		return
 	}
-	d.advance(i)
+	return b >= 0
 }
 
 // limitPatience lets the caller give up after a while, unless it will do so earlier anyway.

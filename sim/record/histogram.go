@@ -5,16 +5,14 @@ import (
 	"math"
 	"math/bits"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Histogram counts durations from 0 to 146 years in buckets of three significant digits, so its size does not depend on how
-// many there are; it keeps the count, the sum, the least and the greatest exactly. Merging is exact: the merge of two
-// histograms is the histogram of all their values. The zero value is empty.
+// Histogram counts durations in the buckets that HdrHistogram (Tene) has for three significant digits, so its size does not
+// depend on how many there are; it keeps the count, the sum, the least and the greatest exactly. Merging is exact: the merge
+// of two histograms is the histogram of all their values. The zero value is empty.
 type Histogram struct {
-	hdr    *hdrhistogram.Histogram // while values are recorded; nil before the first and when they are at rest
-	rest   []Bar                   // at rest: the buckets that are not empty, ascending
+	counts []int64 // by bucket, while values are recorded; nil when they are at rest
+	rest   []Bar   // at rest: the buckets that are not empty, ascending
 	n      int64
 	sumHi  uint64 // the sum has 128 bits
 	sumLo  uint64
@@ -27,17 +25,32 @@ type Bar struct {
 	Count int64
 }
 
-// highest is the longest duration that is counted, about 146 years; longer ones are counted as this long.
-const highest = 1<<62 - 1
+// half is how many buckets there are from each power of two to the next; below 2*half each nanosecond has its own.
+const (
+	half     = 1 << halfBits
+	halfBits = 10
+)
+
+// bucket returns the index of the bucket of d. The buckets of [half<<w, 2*half<<w) are 1<<w wide and follow each other from
+// index (w+1)*half on.
+func bucket(d time.Duration) uint {
+	w := uint(bits.Len64(uint64(d)|(2*half-1))) - (halfBits + 1)
+	return w<<halfBits + uint(d)>>w
+}
+
+// highest returns the highest value of a bucket.
+func highest(bucket int) time.Duration {
+	w := max(bucket>>halfBits, 1) - 1
+	return time.Duration(bucket-w<<halfBits+1)<<w - 1
+}
 
 // Record counts d; a negative one is a bug of the caller.
 func (h *Histogram) Record(d time.Duration) {
-	if h.hdr == nil {
-		h.wake()
+	i := bucket(d)
+	if i >= uint(len(h.counts)) {
+		h.reach(d)
 	}
-	if d < 0 || h.hdr.RecordValue(min(int64(d), highest)) != nil {
-		panic(fmt.Sprintf("record: duration %d cannot be counted", d))
-	}
+	h.counts[i]++
 	if h.n == 0 {
 		h.lo = d
 	}
@@ -52,33 +65,41 @@ func (h *Histogram) addToSum(hi, lo uint64) {
 	h.sumHi += hi + carry
 }
 
-// wake makes room for values to be recorded, 430 KB.
-func (h *Histogram) wake() {
-	h.hdr = hdrhistogram.New(1, highest, 3)
-	for _, b := range h.rest {
-		if h.hdr.RecordValues(int64(b.Value), b.Count) != nil {
-			panic("record: a bucket out of range")
-		}
+// reach makes room for all up to the power of two above d.
+func (h *Histogram) reach(d time.Duration) {
+	if d < 0 {
+		panic(fmt.Sprintf("record: duration %d cannot be counted", d))
 	}
+	counts := make([]int64, (bucket(d)>>halfBits+1)<<halfBits)
+	copy(counts, h.counts)
+	h.counts = counts
+	rest := h.rest
 	h.rest = nil
+	for _, b := range rest {
+		i := bucket(b.Value)
+		if i >= uint(len(h.counts)) {
+			h.reach(b.Value)
+		}
+		h.counts[i] += b.Count
+	}
 }
 
 // Rest gives back the room for recording and keeps only the buckets that are not empty. Record may be called again.
 func (h *Histogram) Rest() {
-	if h.hdr != nil {
-		h.rest, h.hdr = h.bars(), nil
+	if h.counts != nil {
+		h.rest, h.counts = h.bars(), nil
 	}
 }
 
 // bars returns the buckets that are not empty, ascending.
 func (h *Histogram) bars() []Bar {
-	if h.hdr == nil {
+	if h.counts == nil {
 		return h.rest
 	}
 	var bars []Bar
-	for _, b := range h.hdr.Distribution() {
-		if b.Count > 0 {
-			bars = append(bars, Bar{time.Duration(b.To), b.Count})
+	for i, n := range h.counts {
+		if n > 0 {
+			bars = append(bars, Bar{highest(i), n})
 		}
 	}
 	return bars
@@ -102,7 +123,7 @@ func (h *Histogram) Merge(o *Histogram) {
 			a, b = a[1:], b[1:]
 		}
 	}
-	h.rest, h.hdr = append(append(all, a...), b...), nil
+	h.rest, h.counts = append(append(all, a...), b...), nil
 	if h.n == 0 {
 		h.lo = o.lo
 	}
