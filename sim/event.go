@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"math/bits"
 )
 
@@ -17,18 +18,26 @@ type Event struct {
 	A, B int32 // what Kind says they are: an index, a generation
 }
 
-// due is an event in a queue. Those of equal time run in the order in which they were scheduled.
+// due is an event in a queue.
 type due struct {
-	at  Time
-	seq uint64
+	place
 	Event
 }
 
-// before reports the order (at, seq) of two events. at is never negative, so one 128-bit subtraction decides without a
-// branch that the processor would guess wrong half of the time.
-func (e *due) before(f *due) bool {
-	_, borrow := bits.Sub64(e.seq, f.seq, 0)
-	_, borrow = bits.Sub64(uint64(e.at), uint64(f.at), borrow)
+// place is where an event stands in the order of all: by time, and those of equal time as they were scheduled.
+type place struct {
+	at  Time
+	seq uint64
+}
+
+// never is behind all events.
+var never = place{Forever, math.MaxUint64}
+
+// before reports the order of two places. at is never negative, so one 128-bit subtraction decides without a branch that the
+// processor would guess wrong half of the time.
+func (p place) before(q place) bool {
+	_, borrow := bits.Sub64(p.seq, q.seq, 0)
+	_, borrow = bits.Sub64(uint64(p.at), uint64(q.at), borrow)
 	return borrow != 0
 }
 

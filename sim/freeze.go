@@ -53,7 +53,7 @@ func (s *Sim) Freeze(until Time, actors ...ActorID) {
 }
 
 // first0 schedules an event that comes before all others of its instant.
-func (s *Sim) first0(at Time, to ActorID) { s.heap.push(due{at: at, Event: Event{To: to}}) }
+func (s *Sim) first0(at Time, to ActorID) { s.heap.push(due{place{at: at}, Event{To: to}}) }
 
 // freeze is some actors that stand still.
 type freeze struct {

@@ -27,10 +27,15 @@ func (h *heap) min() *due {
 	if len(h.ev) == 1 {
 		return nil
 	}
-	m := &h.ev[1]
-	for i := 2; i < len(h.ev) && i <= 4; i++ {
-		if h.ev[i].before(m) {
-			m = &h.ev[i]
+	return &h.ev[least(h.ev, 1)]
+}
+
+// least returns the earliest of ev[i] and its brothers up to ev[i+3].
+func least(ev []due, i int) int {
+	m, first := i, ev[i].place
+	for c := i + 1; c < min(i+4, len(ev)); c++ {
+		if p := ev[c].place; p.before(first) {
+			m, first = c, p
 		}
 	}
 	return m
@@ -52,7 +57,7 @@ func (h *heap) push(e due) {
 	i := len(h.ev) - 1
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&h.ev[parent]) {
+		if !e.before(h.ev[parent].place) {
 			break
 		}
 		h.ev[i] = h.ev[parent]
@@ -77,25 +82,16 @@ func (h *heap) fill() {
 
 // down places e at i or below.
 func (h *heap) down(i int, e due) {
-	n := len(h.ev)
-	for {
-		child := 4*i + 1
-		if child >= n {
+	ev := h.ev
+	for 4*i+1 < len(ev) {
+		m := least(ev, 4*i+1)
+		if !ev[m].before(e.place) {
 			break
 		}
-		m := child
-		for c := child + 1; c < n && c < child+4; c++ {
-			if h.ev[c].before(&h.ev[m]) {
-				m = c
-			}
-		}
-		if !h.ev[m].before(&e) {
-			break
-		}
-		h.ev[i] = h.ev[m]
+		ev[i] = ev[m]
 		i = m
 	}
-	h.ev[i] = e
+	ev[i] = e
 }
 
 // keep drops the events that fail the test and restores the order of the heap.
@@ -165,11 +161,17 @@ func (q *tail) refill() {
 // priority queue for them. A cancelled one stays in its place, with To = Nobody, until it is at the head.
 type lane struct {
 	ring fifo.Ring[due]
+	head place // of the first timer, never if there is none
 }
 
 // trim drops cancelled timers at the head.
 func (l *lane) trim() {
-	for l.ring.Len() > 0 && l.ring.Front().To == Nobody {
-		l.ring.Pop()
+	l.head = never
+	for l.ring.Len() > 0 {
+		if first := l.ring.Front(); first.To != Nobody {
+			l.head = first.place
+			return
+		}
+		l.ring.Drop()
 	}
 }

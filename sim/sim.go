@@ -41,7 +41,8 @@ type Sim struct {
 	rest  tail       // continuations of the event in hand
 	lanes []lane
 	delay []time.Duration // of each lane
-	first int             // the lane whose head is earliest, -1 if all are empty
+	first int             // the lane whose head is earliest
+	next  place           // of that head, never if all are empty
 
 	slots []slot // of cancellable events in the heap
 	free  []int32
@@ -111,7 +112,7 @@ func (s *Sim) At(t Time, ev Event) {
 	if t < s.now {
 		panic(fmt.Sprintf("sim: event for %v scheduled at %v: %+v", t, s.now, ev))
 	}
-	e := due{t, s.next(), ev}
+	e := due{place{t, s.number()}, ev}
 	if t == s.now {
 		s.soon.push(e)
 		return
@@ -124,7 +125,7 @@ func (s *Sim) After(d time.Duration, ev Event) { s.At(s.now.Add(d), ev) }
 
 // Soon schedules ev for now, behind everything that is due already.
 func (s *Sim) Soon(ev Event) {
-	s.soon.push(due{s.now, s.next(), ev})
+	s.soon.push(due{place{s.now, s.number()}, ev})
 }
 
 // Continue schedules ev as the rest of the event in hand: it runs next, before anything else that is due. Several
@@ -172,9 +173,9 @@ func (s *Sim) Delay(d time.Duration) Delay {
 		return Delay{d: d}
 	}
 	if len(s.lanes) == 0 {
-		s.first = -1
+		s.next = never
 	}
-	s.lanes, s.delay = append(s.lanes, lane{}), append(s.delay, d)
+	s.lanes, s.delay = append(s.lanes, lane{head: never}), append(s.delay, d)
 	return Delay{d, int32(len(s.lanes))}
 }
 
@@ -184,13 +185,15 @@ func (s *Sim) Arm(d Delay, ev Event) Timer {
 		return s.ArmAt(s.now.Add(d.d), ev)
 	}
 	i := int(d.lane - 1)
-	e := due{s.now.Add(d.d), s.next(), ev}
+	p := place{s.now.Add(d.d), s.number()}
 	l := &s.lanes[i]
-	pos := l.ring.Push(e)
-	if l.ring.Len() == 1 && (s.first < 0 || e.before(s.lanes[s.first].ring.Front())) {
-		s.first = i
+	if l.head == never {
+		l.head = p
+		if p.before(s.next) {
+			s.first, s.next = i, p
+		}
 	}
-	return Timer{pos: pos, lane: d.lane}
+	return Timer{pos: l.ring.Push(due{p, ev}), lane: d.lane}
 }
 
 // ArmAt schedules ev for time t, which must not be past, and returns its timer.
@@ -249,17 +252,14 @@ func (s *Sim) freeSlot(i int32) {
 	s.free = append(s.free, i)
 }
 
-func (s *Sim) next() uint64 { s.seq++; return s.seq }
+func (s *Sim) number() uint64 { s.seq++; return s.seq }
 
 // findFirst looks for the lane with the earliest head.
 func (s *Sim) findFirst() {
-	s.first = -1
+	s.next = never
 	for i := range s.lanes {
-		if s.lanes[i].ring.Len() == 0 {
-			continue
-		}
-		if s.first < 0 || s.lanes[i].ring.Front().before(s.lanes[s.first].ring.Front()) {
-			s.first = i
+		if head := s.lanes[i].head; head.before(s.next) {
+			s.first, s.next = i, head
 		}
 	}
 }
@@ -324,28 +324,29 @@ func (s *Sim) take(end Time) (e due, ok bool) {
 // earliest removes the first event in the order (At, seq), if it is due by end: the least of the heads of the heap, the
 // events due now and the lanes.
 func (s *Sim) earliest(end Time) (due, bool) {
-	const fromHeap, fromDue, fromLane = 0, 1, 2
-	best, from := s.heap.min(), fromHeap
+	const heap, soon, lanes = 0, 1, 2
+	first, from, p := s.heap.min(), heap, never
+	if first != nil {
+		p = first.place
+	}
 	if !s.soon.empty() {
-		if e := s.soon.front(); best == nil || e.before(best) {
-			best, from = e, fromDue
+		if e := s.soon.front(); e.before(p) {
+			first, from, p = e, soon, e.place
 		}
 	}
-	if len(s.lanes) > 0 && s.first >= 0 {
-		if e := s.lanes[s.first].ring.Front(); best == nil || e.before(best) {
-			best, from = e, fromLane
-		}
+	if len(s.lanes) > 0 && s.next.before(p) {
+		first, from, p = s.lanes[s.first].ring.Front(), lanes, s.next
 	}
-	if best == nil || best.at > end {
+	if p.at > end || first == nil {
 		return due{}, false
 	}
-	e := *best
+	e := *first
 	switch from {
-	case fromHeap:
+	case heap:
 		s.heap.drop()
-	case fromDue:
+	case soon:
 		s.soon.drop()
-	case fromLane:
+	case lanes:
 		l := &s.lanes[s.first]
 		l.ring.Drop()
 		l.trim()
@@ -380,7 +381,7 @@ func (s *Sim) choose(end Time) (due, bool) {
 			continue
 		}
 		i := len(s.ready)
-		for i > 0 && ev.before(&s.ready[i-1]) {
+		for i > 0 && ev.before(s.ready[i-1].place) {
 			i--
 		}
 		s.ready = slices.Insert(s.ready, i, ev)

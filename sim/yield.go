@@ -7,5 +7,5 @@ const yielded = 1 << 63
 // a task that gives way to all others that are ready to run, as a cooperative runtime has it. Events that yield at one instant
 // keep their order.
 func (s *Sim) Yield(ev Event) {
-	s.heap.push(due{s.now, s.next() | yielded, ev})
+	s.heap.push(due{place{s.now, s.number() | yielded}, ev})
 }

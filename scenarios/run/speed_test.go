@@ -127,6 +127,14 @@ func BenchmarkSpeed(b *testing.B) {
 	b.Log("\n" + strings.Join(lines, "\n"))
 }
 
+// BenchmarkModels runs each model alone, a query an operation: for profiles, and to compare two versions of the code.
+func BenchmarkModels(b *testing.B) {
+	for i := range speedModels {
+		m := &speedModels[i]
+		b.Run(m.name, func(b *testing.B) { m.run(b, 1, max(int64(b.N), m.clients)) })
+	}
+}
+
 func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
