@@ -88,7 +88,10 @@ func (l *loader) load(src []byte, o Options) (*Scenario, []Cell) {
 	if sweep == nil {
 		return base, []Cell{{Settings: record.Settings{}, Scenario: base}}
 	}
-	axes := l.axes(sweep, set)
+	for i := range set {
+		set[i].steps = root.resolve(set[i].steps)
+	}
+	axes := l.axes(root, sweep, set)
 	base.Sweep = plain(axes)
 	return base, l.expand(root, sweep, axes, errs)
 }
@@ -121,14 +124,15 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 			continue
 		}
 		root = changed
-		all = append(all, override{at, path})
+		all = append(all, override{at, path, to})
 	}
 	return root, all
 }
 
 type override struct {
 	place
-	path string
+	path  string
+	steps []step
 }
 
 // value reads the value of an override, nil after a mistake.

@@ -72,6 +72,9 @@ func (n *node) set(path []step, value *node, at place) (*node, error) {
 		*c = *n
 	}
 	old := n.get(s.name)
+	if s.name == "pool" && len(path) > 1 && path[1].name != "model" && old != nil && old.kind == scalar { // only its model
+		old = (&node{place: old.place, kind: mapping, keys: []entry{{old.place, "model", old}}}).measured()
+	}
 	v, err := old.set(path[1:], value, at)
 	if err != nil {
 		return nil, err
@@ -114,6 +117,32 @@ func (n *node) item(s step) (int, error) {
 		return 0, fmt.Errorf("the list has no item called %q; its items are [0] to [%d]", s.name, len(n.items)-1)
 	}
 	return 0, fmt.Errorf("the list has no item called %q; it has %s", s.name, wording.And(names))
+}
+
+// resolve returns path in one spelling, whichever of several led here: items of lists by their number.
+func (n *node) resolve(path []step) []step {
+	all := slices.Clone(path)
+	for i, s := range path {
+		switch {
+		case n != nil && n.kind == list:
+			at, err := n.item(s)
+			if err != nil {
+				return all
+			}
+			all[i] = step{index: at}
+			n = n.items[at]
+		case s.name == "":
+			return all
+		default:
+			n = n.get(s.name) // nil for what is not there
+		}
+	}
+	return all
+}
+
+// leads reports whether a path leads to what another is the path of, or to what that lies in.
+func leads(path, other []step) bool {
+	return len(path) <= len(other) && slices.Equal(path, other[:len(path)])
 }
 
 // find returns the place of the value at path, or else that of the key nearest around it.

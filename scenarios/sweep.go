@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"poolwise/sim/record"
@@ -47,14 +48,15 @@ type setting struct {
 	place
 	path  string
 	steps []step
+	to    []step // the same, in the one spelling
 	value *node
 }
 
 // fixed are the keys that cannot be swept: they are about all cells together.
 var fixed = map[string]bool{"name": true, "about": true, "source": true, "sweep": true, "checks": true}
 
-// axes reads a sweep. An axis whose path was overridden is dropped: the override is what counts.
-func (l *loader) axes(n *node, overrides []override) []axis {
+// axes reads a sweep of the tree root. An axis of the file whose path was overridden is dropped: the override is what counts.
+func (l *loader) axes(root, n *node, overrides []override) []axis {
 	if n.kind != mapping {
 		l.bad(n.place, "sweep", "want a mapping of paths to lists of values, such as {pool.max: [2, 4, 8]}, have %s", n.have())
 		return nil
@@ -66,7 +68,7 @@ func (l *loader) axes(n *node, overrides []override) []axis {
 		switch v := e.value; {
 		case v.kind == list:
 			for _, value := range v.items {
-				if s, ok := l.setting(e.place, at, e.name, value); ok {
+				if s, ok := l.setting(root, e.place, at, e.name, value); ok {
 					a.points = append(a.points, point{value.place, value.String(), []setting{s}})
 				}
 			}
@@ -75,7 +77,7 @@ func (l *loader) axes(n *node, overrides []override) []axis {
 			continue
 		case v.kind == mapping:
 			for _, p := range v.keys {
-				a.points = append(a.points, l.point(join(at, p.name), p))
+				a.points = append(a.points, l.point(root, join(at, p.name), p))
 			}
 		default:
 			l.bad(v.place, at, "want a list of values, or a mapping of labels to settings, have %s", v.have())
@@ -91,7 +93,7 @@ func (l *loader) axes(n *node, overrides []override) []axis {
 			}
 			seen[p.label] = true
 		}
-		if !l.overridden(a, at, overrides) {
+		if !l.undo(all, a, at) && !l.overridden(a, at, overrides) {
 			all = append(all, a)
 		}
 	}
@@ -104,21 +106,27 @@ func isKey(name string) bool {
 }
 
 // point reads a labelled point.
-func (l *loader) point(at string, p entry) point {
+func (l *loader) point(root *node, at string, p entry) point {
 	pt := point{place: p.place, label: p.name}
 	if p.value.kind != mapping {
 		l.bad(p.value.place, at, "want a mapping of paths to values, such as {pool.max: 4}, have %s", p.value.have())
 		return pt
 	}
 	for _, e := range p.value.keys {
-		if s, ok := l.setting(e.place, at, e.name, e.value); ok {
-			pt.set = append(pt.set, s)
+		s, ok := l.setting(root, e.place, at, e.name, e.value)
+		if !ok {
+			continue
 		}
+		if t := undone(pt.set, s); t != nil {
+			l.bad(s.place, at, "%s sets what %s has set; leave one of the two out", s.path, t.path)
+			continue
+		}
+		pt.set = append(pt.set, s)
 	}
 	return pt
 }
 
-func (l *loader) setting(key place, at, path string, value *node) (setting, bool) {
+func (l *loader) setting(root *node, key place, at, path string, value *node) (setting, bool) {
 	to, err := steps(path)
 	if err == nil && fixed[to[0].name] {
 		err = fmt.Errorf("%s cannot be swept", to[0].name)
@@ -127,21 +135,58 @@ func (l *loader) setting(key place, at, path string, value *node) (setting, bool
 		l.bad(key, at, "%v", err)
 		return setting{}, false
 	}
-	return setting{key, path, to, value}, true
+	return setting{key, path, to, root.resolve(to), value}, true
 }
 
-// overridden reports whether an override sets just what an axis sweeps. An override of a part of it is a mistake: one of the
-// two would be without effect.
+// undone returns the first of the settings that is without effect once s is set, nil for none.
+func undone(all []setting, s setting) *setting {
+	for i := range all {
+		if leads(s.to, all[i].to) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// undo reports an axis that sets what an axis before it has set.
+func (l *loader) undo(before []axis, a axis, at string) bool {
+	for _, b := range before {
+		for _, p := range b.points {
+			for _, q := range a.points {
+				for _, s := range q.set {
+					if t := undone(p.set, s); t != nil {
+						l.bad(s.place, at, "it sets what %s sets too%s; leave one of the two out", b.name, spelled(s, t))
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// spelled says that two paths lead to one place, if they do not look like it.
+func spelled(s setting, t *setting) string {
+	if slices.Equal(s.to, t.to) && s.path != t.path {
+		return ": " + s.path + " and " + t.path + " are one"
+	}
+	return ""
+}
+
+// overridden reports whether an override sets just what an axis of the file sweeps, however it is spelled. An override of a part
+// of it is a mistake, as is one of what --over sweeps: one of the two would be without effect.
 func (l *loader) overridden(a axis, at string, overrides []override) bool {
 	for _, o := range overrides {
 		for _, p := range a.points {
 			for _, s := range p.set {
-				_, in := below(s.path, o.path)
-				_, out := below(o.path, s.path)
 				switch {
-				case s.path == o.path && s.path == a.name:
+				case !leads(s.to, o.steps) && !leads(o.steps, s.to):
+				case a.from != "":
+					l.bad(o.place, "", "%s sets it too; leave one of the two out", strings.TrimSpace(a.from))
+					return false
+				case slices.Equal(s.to, o.steps) && s.path == a.name:
 					return true
-				case in || out:
+				default:
 					l.bad(o.place, "", "%s sets %s too; leave one of the two out, or give a sweep of your own with --over", at, s.path)
 					return false
 				}

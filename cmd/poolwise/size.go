@@ -168,6 +168,14 @@ func (o *sizeOptions) sizes(src source) (base *scenarios.Scenario, cells []scena
 	}
 	key, _, _ = strings.Cut(flags.over[0], "=")
 	base, cells, err = flags.load(src)
+	var mistakes scenarios.Errors
+	if errors.As(err, &mistakes) && len(o.over) == 0 {
+		for _, e := range mistakes {
+			if strings.HasPrefix(e.Msg, "--over ") {
+				e.Msg = "it is the size to be found (" + key + "); leave it out, or give the sizes to choose from with --over"
+			}
+		}
+	}
 	return base, cells, key, err
 }
 
