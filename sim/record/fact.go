@@ -149,6 +149,7 @@ const (
 	ConnectionReset            // the session is gone without a word
 	ConnectionTimeout          // the network gave no answer in time
 	QueryCancelled             // 57014: statement timeout or cancel
+	DeadlockDetected           // 40P01: it waited for a lock in a circle
 	RequestTimeout             // the deadline of the whole request
 	HookRejected               // a hook of the pool said no
 	QueueTimeout               // a pooler's query wait timeout
@@ -168,7 +169,7 @@ const (
 var outcomeNames = [NumOutcomes]string{
 	"ok", "acquire_timeout", "pool_closed", "cancelled", "none_available", "create_failed", "connect_refused",
 	"too_many_connections", "mysql_too_many_connections", "cannot_connect_now", "auth_failed", "admin_shutdown",
-	"connection_reset", "connection_timeout", "query_cancelled", "request_timeout", "hook_rejected", "queue_timeout",
+	"connection_reset", "connection_timeout", "query_cancelled", "deadlock_detected", "request_timeout", "hook_rejected", "queue_timeout",
 	"transient_error", "error", "failed", "rejected", "graceful", "hard", "dropped", "killed",
 	"session_state_leaked", "over_released",
 }

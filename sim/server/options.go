@@ -27,6 +27,7 @@ type Options struct {
 	RefuseAfter              time.Duration     `yaml:"refuse_after" doc:"time after which a refused connect is told; default 0"`
 	TimerOverhead            time.Duration     `yaml:"timer_overhead" doc:"added to each wait of a connect, a ping, a round trip and a query's phase that is not 0, to compare with measurements on a coarse timer; default 0"`
 	StatementTimeout         time.Duration     `yaml:"statement_timeout" doc:"a query is cancelled (57014) when it has been at the server for so long; 0 (default) never"`
+	DeadlockTimeout          *time.Duration    `yaml:"deadlock_timeout" doc:"a query that has waited for a lock for so long looks whether it does so in a circle, and then fails (40P01); default 1s; 0 never looks"`
 	IdleInTransactionTimeout time.Duration     `yaml:"idle_in_transaction_timeout" doc:"a session whose transaction has had no query for so long is ended (57P01); 0 (default) never"`
 	CancelRequest            dist.Distribution `yaml:"cancel_request" doc:"time from a cancel request, which takes a connection of its own, until it acts; default 0"`
 	Contention               Contention        `yaml:"contention" doc:"slow-down by other active queries (universal scalability law); default none"`
@@ -97,6 +98,13 @@ func (o *Options) Role(name string) (int16, bool) {
 	return 0, false
 }
 
+func (o *Options) deadlockTimeout() time.Duration {
+	if o.DeadlockTimeout == nil {
+		return time.Second
+	}
+	return *o.DeadlockTimeout
+}
+
 // Validate reports every mistake in o: the path of the field and what would be right.
 func (o *Options) Validate(bad func(path, message string)) {
 	notNegative := func(path string, n int) {
@@ -146,6 +154,7 @@ func (o *Options) Validate(bad func(path, message string)) {
 	notNegativeTime("refuse_after", o.RefuseAfter)
 	notNegativeTime("timer_overhead", o.TimerOverhead)
 	notNegativeTime("statement_timeout", o.StatementTimeout)
+	notNegativeTime("deadlock_timeout", o.deadlockTimeout())
 	notNegativeTime("idle_in_transaction_timeout", o.IdleInTransactionTimeout)
 	for _, c := range []struct {
 		path  string

@@ -329,6 +329,23 @@ func (u *user) forget(s Session) {
 
 func (u *user) busy(s Session) bool { return u.srv.sessions[s].op != NoOp }
 
+// inCircle reports whether a query that waits for a lock waits for itself.
+func inCircle(s *Server, o Op) bool {
+	seen := map[int32]bool{} // transactions that it waits for
+	for p := &s.ops[o]; p.stage == locking; {
+		holder := s.tx.locks[p.place].holder
+		if holder == s.ops[o].tx {
+			return true
+		}
+		if seen[holder] || s.tx.all[holder-1].waits == NoOp {
+			return false
+		}
+		seen[holder] = true
+		p = &s.ops[s.tx.all[holder-1].waits]
+	}
+	return false
+}
+
 // verifyLocks: every transaction is one of a session or of an operation, and every lock has one, which knows it; those who wait for
 // a lock are in its queue.
 func verifyLocks(t interface{ Fatalf(string, ...any) }, s *Server, waiting int) {
@@ -373,6 +390,11 @@ func verifyLocks(t interface{ Fatalf(string, ...any) }, s *Server, waiting int) 
 		}
 	}
 	queue := 0
+	for tx := range x.all {
+		if o := x.all[tx].waits; o != NoOp && (s.ops[o].stage != locking || s.ops[o].tx != int32(tx+1)) {
+			t.Fatalf("transaction %d waits by operation %d: %+v", tx+1, o, s.ops[o])
+		}
+	}
 	for r, place := range x.held {
 		l := &x.locks[place]
 		if l.row != r || l.holder == 0 {
@@ -381,6 +403,9 @@ func verifyLocks(t interface{ Fatalf(string, ...any) }, s *Server, waiting int) 
 		for o, last := l.first, NoOp; o != NoOp; o = s.ops[o].next {
 			if s.ops[o].prev != last || s.ops[o].stage != locking || s.ops[o].place != place {
 				t.Fatalf("operation %d waits for lock %d, behind %d: %+v", o, place, last, s.ops[o])
+			}
+			if x.all[s.ops[o].tx-1].waits != o {
+				t.Fatalf("operation %d waits for a lock, and its transaction %d does not", o, s.ops[o].tx)
 			}
 			last = o
 			queue++
@@ -396,7 +421,9 @@ func TestRandomHistories(t *testing.T) {
 		return dist.Fixed(time.Duration(rapid.IntRange(0, 5).Draw(t, name)))
 	}
 	rapid.Check(t, func(t *rapid.T) {
+		deadlockTimeout := time.Duration(rapid.SampledFrom([]int{0, 7}).Draw(t, "deadlock_timeout"))
 		o := Options{
+			DeadlockTimeout:          &deadlockTimeout,
 			Cores:                    rapid.IntRange(0, 3).Draw(t, "cores"),
 			Discipline:               Discipline(rapid.IntRange(0, 1).Draw(t, "discipline")),
 			ConnectionLimit:          rapid.SampledFrom([]int{0, 4, 6}).Draw(t, "limit"),
@@ -601,6 +628,9 @@ func TestRandomHistories(t *testing.T) {
 		for _, a := range u.pending { // what the end of time leaves unanswered was stalled, or waits for a lock that is kept
 			if st := u.srv.ops[a.op].stage; st != stuck && st != locking {
 				t.Fatalf("a %v was never answered: %+v", a.kind, u.srv.ops[a.op])
+			}
+			if deadlockTimeout > 0 && inCircle(u.srv, a.op) {
+				t.Fatalf("a query waits in a circle for ever: %+v", u.srv.ops[a.op])
 			}
 		}
 		for conn, facts := range u.facts {

@@ -8,8 +8,8 @@
 //
 // Times are sim.Time and time.Duration, in nanoseconds. How an operation ends is a record.Outcome in its answer; there are no
 // errors at run time. Everything is noted to a record.Sink. A panic is a bug of the caller: a session used twice at a time or
-// after its end, an operation given up that is over. Transactions hold row
-// locks; a deadlock among them is not found (40P01 is not modelled). Not modelled either: memory, result sizes.
+// after its end, an operation given up that is over. Not modelled: memory, result sizes, locks other than exclusive
+// ones of rows.
 package server
 
 import (
@@ -67,6 +67,7 @@ const (
 	incidentDue                 // A: index of the incident
 	idleOverdue                 // a transaction was idle for too long. A: session
 	cancelDue                   // a cancel request has come. A: operation, B: its generation
+	deadlockDue                 // it has waited for a lock for deadlock_timeout. A: operation
 )
 
 // opKind says what an operation is.
@@ -197,6 +198,8 @@ func (s *Server) Handle(ev sim.Event) {
 		s.kill(Session(ev.A), record.AdminShutdown, 0)
 	case cancelDue:
 		s.cancelled(Op(ev.A), ev.B)
+	case deadlockDue:
+		s.lookForCircle(Op(ev.A))
 	}
 }
 

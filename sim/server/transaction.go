@@ -53,6 +53,7 @@ func (q *Query) Commits() bool { return q.control == commits }
 // transaction is what holds locks: that of a session, or of a single query. It is named by its place plus one; 0 is none.
 type transaction struct {
 	locks int32     // the first of them, a place plus one; 0: none
+	waits Op        // its query that waits for a lock, NoOp for none
 	idle  sim.Timer // idle_in_transaction_timeout
 }
 
@@ -96,7 +97,7 @@ func (s *Server) beginTransaction() int32 {
 		t.free = t.free[:n-1]
 		return tx
 	}
-	t.all = append(t.all, transaction{})
+	t.all = append(t.all, transaction{waits: NoOp})
 	return int32(len(t.all))
 }
 
@@ -105,7 +106,7 @@ func (s *Server) endTransaction(tx int32) {
 	x := &s.tx.all[tx-1]
 	s.sim.Cancel(x.idle)
 	locks := x.locks
-	*x = transaction{}
+	*x = transaction{waits: NoOp}
 	s.tx.free = append(s.tx.free, tx)
 	for locks != 0 {
 		l := &s.tx.locks[locks-1]
@@ -171,9 +172,32 @@ func (s *Server) take(o Op, p *operation, ph *phase) bool {
 		s.ops[l.last].next = o
 	}
 	l.last = o
-	s.noteQuery(record.QueryQueued, p, record.OK, 0)
+	s.tx.all[p.tx-1].waits = o
+	if d := s.opts.deadlockTimeout(); d > 0 {
+		p.timer = s.sim.Arm(s.sim.Delay(d), sim.Event{To: s.id, Kind: deadlockDue, A: int32(o)})
+	}
+	s.noteQuery(record.QueryBlocked, p, record.OK, 0)
 	p.begun = false
 	return false
+}
+
+// lookForCircle ends a query that waits, through the locks of others who wait, for one that its own transaction has. As with
+// PostgreSQL, it is not who closed the circle that fails, but who looks first once it is closed.
+func (s *Server) lookForCircle(o Op) {
+	p := &s.ops[o]
+	p.timer = sim.Timer{}
+	at := o
+	for range s.tx.all { // another circle, which this one only waits for, has no end
+		holder := s.tx.locks[s.ops[at].place].holder
+		if holder == p.tx {
+			s.fail(o, record.DeadlockDetected)
+			s.dispatch()
+			return
+		}
+		if at = s.tx.all[holder-1].waits; at == NoOp {
+			return
+		}
+	}
 }
 
 // unqueue takes a query out of the queue for a lock.
@@ -182,6 +206,8 @@ func (s *Server) unqueue(o Op) {
 	if p.stage != locking {
 		panic(fmt.Sprintf("server: operation %d leaves the queue of a lock that it is not in", o))
 	}
+	s.wake(p)
+	s.tx.all[p.tx-1].waits = NoOp
 	l := &s.tx.locks[p.place]
 	if p.prev == NoOp {
 		l.first = p.next
