@@ -15,8 +15,10 @@ type groups struct {
 	parts []part
 }
 
-// Group makes the recorder measure the levels of groups of pools, too. It is for before the first fact.
+// Group makes the recorder measure the levels of groups of pools, too, and the course of each service. It is for before the first
+// fact.
 func (r *Recorder) Group(all []Group) {
+	defer r.follow()
 	if len(all) == 0 {
 		return
 	}

@@ -87,35 +87,64 @@ func (l *Level) closeBin(at sim.Time, length time.Duration) (mean float64, lowes
 // maxBins is how many bins a series has at the most; when they are full, pairs are merged and the bin doubles.
 const maxBins = 512
 
-// series samples levels into bins that get longer as the run does.
+// series samples levels into bins that get longer as the run does: those of all pools and, if there are several courses, of each.
 type series struct {
+	names   []string
+	bin     time.Duration
+	next    sim.Time     // end of the open bin
+	courses []openCourse // the first is that of all pools
+	min     [][]int64
+}
+
+// openCourse is what a series has of some pools.
+type openCourse struct {
 	levels []*Level
-	names  []string
-	bin    time.Duration
-	next   sim.Time // end of the open bin
 	mean   [][]float64
-	min    [][]int64
 	max    [][]int64
+	open   Ends // of the open bin
+	ended  []Ends
 }
 
 func newSeries(names []string, levels []*Level) *series {
-	s := &series{levels: levels, names: names, bin: time.Millisecond}
+	s := &series{names: names, bin: time.Millisecond, courses: []openCourse{newCourse(levels, 0)}}
 	s.next = sim.Time(s.bin)
-	s.mean, s.min, s.max = make([][]float64, len(levels)), make([][]int64, len(levels)), make([][]int64, len(levels))
-	for i := range levels {
-		s.mean[i], s.min[i], s.max[i] = make([]float64, 0, maxBins), make([]int64, 0, maxBins), make([]int64, 0, maxBins)
+	s.min = make([][]int64, len(levels))
+	for i := range s.min {
+		s.min[i] = make([]int64, 0, maxBins)
 	}
 	return s
 }
 
+// newCourse begins a course whose levels were 0 for some bins.
+func newCourse(levels []*Level, bins int) openCourse {
+	c := openCourse{levels: levels, mean: make([][]float64, len(levels)), max: make([][]int64, len(levels)), ended: make([]Ends, bins, maxBins)}
+	for i := range levels {
+		c.mean[i], c.max[i] = make([]float64, bins, maxBins), make([]int64, bins, maxBins)
+	}
+	return c
+}
+
+// add begins another course.
+func (s *series) add(levels []*Level) { s.courses = append(s.courses, newCourse(levels, s.bins())) }
+
+// bins is how many are closed.
+func (s *series) bins() int { return len(s.courses[0].ended) }
+
 // upTo closes the bins that end at or before at.
 func (s *series) upTo(at sim.Time) {
 	for s.next <= at {
-		for i, l := range s.levels {
-			mean, lowest, highest := l.closeBin(s.next, s.bin)
-			s.mean[i], s.min[i], s.max[i] = append(s.mean[i], mean), append(s.min[i], lowest), append(s.max[i], highest)
+		for i := range s.courses {
+			c := &s.courses[i]
+			for j, l := range c.levels {
+				mean, lowest, highest := l.closeBin(s.next, s.bin)
+				c.mean[j], c.max[j] = append(c.mean[j], mean), append(c.max[j], highest)
+				if i == 0 {
+					s.min[j] = append(s.min[j], lowest)
+				}
+			}
+			c.ended, c.open = append(c.ended, c.open), Ends{}
 		}
-		if len(s.mean[0]) == maxBins {
+		if s.bins() == maxBins {
 			s.halve()
 		}
 		s.next = s.next.Add(s.bin)
@@ -126,17 +155,48 @@ func (s *series) upTo(at sim.Time) {
 }
 
 func (s *series) halve() {
+	const half = maxBins / 2
 	s.bin *= 2
-	for i := range s.levels {
-		for j := range maxBins / 2 {
-			s.mean[i][j] = (s.mean[i][2*j] + s.mean[i][2*j+1]) / 2
-			s.min[i][j] = min(s.min[i][2*j], s.min[i][2*j+1])
-			s.max[i][j] = max(s.max[i][2*j], s.max[i][2*j+1])
+	for i := range s.courses {
+		c := &s.courses[i]
+		for j := range half {
+			for l := range c.levels {
+				c.mean[l][j] = (c.mean[l][2*j] + c.mean[l][2*j+1]) / 2
+				c.max[l][j] = max(c.max[l][2*j], c.max[l][2*j+1])
+			}
+			c.ended[j] = Ends{c.ended[2*j].OK + c.ended[2*j+1].OK, c.ended[2*j].Failed + c.ended[2*j+1].Failed}
 		}
-		s.mean[i], s.min[i], s.max[i] = s.mean[i][:maxBins/2], s.min[i][:maxBins/2], s.max[i][:maxBins/2]
+		for l := range c.levels {
+			c.mean[l], c.max[l] = c.mean[l][:half], c.max[l][:half]
+		}
+		c.ended = c.ended[:half]
+	}
+	for i := range s.min {
+		for j := range half {
+			s.min[i][j] = min(s.min[i][2*j], s.min[i][2*j+1])
+		}
+		s.min[i] = s.min[i][:half]
 	}
 }
 
-func (s *series) result() Series {
-	return Series{Bin: s.bin, Names: s.names, Mean: s.mean, Max: s.max}
+// result returns what was sampled up to the end of the run, the open bin included. The levels take no more changes.
+func (s *series) result(end sim.Time) Series {
+	r := Series{Bin: s.bin, End: time.Duration(end), Names: s.names}
+	length := end.Sub(s.next.Add(-s.bin))
+	for i := range s.courses {
+		c := &s.courses[i]
+		if length > 0 || s.courses[0].open != (Ends{}) {
+			for j, l := range c.levels {
+				mean, _, highest := l.closeBin(end, max(length, 1))
+				if length == 0 {
+					mean = float64(l.value)
+				}
+				c.mean[j], c.max[j] = append(c.mean[j], mean), append(c.max[j], highest)
+			}
+			c.ended = append(c.ended, c.open)
+		}
+		r.Services = append(r.Services, Course{Mean: c.mean, Max: c.max, Ended: c.ended})
+	}
+	r.Course, r.Services = r.Services[0], r.Services[1:]
+	return r
 }

@@ -32,6 +32,8 @@ type poolerPart struct {
 func (r *Recorder) notePooler(f *Fact) {
 	if r.pooler == nil {
 		r.pooler = &poolerPart{}
+		r.series.add(levelsOf(&r.pooler.servers))
+		r.courses.pooler = len(r.series.courses) - 1
 	}
 	p := r.pooler
 	waiting := &p.servers.level[levelWaiting]

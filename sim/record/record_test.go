@@ -113,7 +113,7 @@ func TestLevelAgainstTheIntegral(t *testing.T) {
 				v = float64(x)
 			}
 			area += v
-			if got := s.mean[0][i/sim.Time(ms)]; got != v {
+			if got := s.courses[0].mean[0][i/sim.Time(ms)]; got != v {
 				t.Fatalf("bin at %v: %v, want %v", i, got, v)
 			}
 		}
@@ -136,7 +136,7 @@ func TestSeriesHalves(t *testing.T) {
 	l.Add(sim.Time(701*ms), -8)
 	end := sim.Time(2000 * ms)
 	s.upTo(end)
-	r := s.result()
+	r := s.result(end)
 	if r.Bin != 4*ms || len(r.Mean[0]) != 500 {
 		t.Fatalf("%d bins of %v, want 500 of 4ms", len(r.Mean[0]), r.Bin)
 	}

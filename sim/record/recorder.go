@@ -26,6 +26,8 @@ type Recorder struct {
 
 	pooler *poolerPart // nil until there is one
 	groups *groups     // nil for none
+
+	courses courses
 }
 
 // part is what is measured of one pool.
@@ -56,9 +58,7 @@ const seriesInUse = 2
 func NewRecorder(n int, from sim.Time) *Recorder {
 	r := &Recorder{from: from, parts: make([]part, max(n, 1)), shared: n <= 1}
 	t := r.sum()
-	r.series = newSeries(
-		[]string{"size", "idle", "in_use", "waiting", "connecting"},
-		[]*Level{&t.level[levelSize], &t.level[Idle], &t.level[InUse], &t.level[levelWaiting], &t.level[Opening]})
+	r.series = newSeries([]string{"size", "idle", "in_use", "waiting", "connecting"}, levelsOf(t))
 	r.warm = from == 0
 	r.setNext()
 	return r
@@ -138,6 +138,7 @@ func (r *Recorder) Note(f Fact) {
 }
 
 func (r *Recorder) requestEnded(f *Fact) {
+	r.end(f)
 	p := &r.parts[f.Pool]
 	p.lastEnd = f.At
 	if f.At.Add(-f.Took) < r.from {
@@ -227,8 +228,8 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	run := &Run{
 		From: r.from, End: end, Connect: r.connect,
 		Server: ServerStats{Opened: r.opened, Closed: r.closed, Refused: r.refused, PeakOpen: r.peakOpen},
-		Series: r.series.result(),
 	}
+	run.Series = r.finishSeries(run)
 	if span := float64(end) * float64(cores); span > 0 {
 		run.Server.CoreUtilisation = ExactFloat(float64(busy) / span)
 	}

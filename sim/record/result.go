@@ -219,10 +219,14 @@ type Curves struct {
 
 // Series are levels over time in equal bins.
 type Series struct {
-	Bin   time.Duration // length of a bin
-	Names []string      // of the levels: size, idle, ...
-	Mean  [][]float64   // for each name, for each bin: time-weighted mean
-	Max   [][]int64     // for each name, for each bin: highest value
+	Bin      time.Duration // length of a bin; the last may be shorter
+	End      time.Duration // of the run
+	WarmUp   time.Duration // what arrived before it does not count in the figures
+	Names    []string      // of the levels: size, idle, ...
+	Course                 // of all pools together
+	Services []Course      // if there are from 2 to MaxCourses of them: each
+	Pooler   *Course       // of its server connections, nil without one
+	Faults   []Fault       // of the servers
 }
 
 // Exact returns a known duration without an interval.
