@@ -50,11 +50,11 @@ func (a *Acquires) Begin(r Request) Ticket {
 	}
 	now := a.env.Sim.Now()
 	q := &a.slots[t]
-	q.Reply, q.Number, q.Timeout, q.Try = r.Reply, r.Number, r.Timeout, r.Try
+	q.Reply, q.Part, q.Number, q.Timeout, q.Try = r.Reply, r.Part, r.Number, r.Timeout, r.Try
 	q.Began, q.Conn, q.Op, q.live = now, NoConn, server.NoOp, true
 	q.Gen++
 	if a.wordy {
-		a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: a.env.Index, Request: r.Number})
+		a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireBegan, Pool: r.Part, Request: r.Number})
 	}
 	return t
 }
@@ -62,7 +62,8 @@ func (a *Acquires) Begin(r Request) Ticket {
 // Turn notes that the acquire goes on with a connection in hand that is opened or checked, until it waits again or ends.
 func (a *Acquires) Turn(t Ticket, in record.State) {
 	if a.turns {
-		a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.AcquireTurned, Pool: a.env.Index, Request: a.slots[t].Number, Move: record.Between(in, record.None)})
+		q := &a.slots[t]
+		a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.AcquireTurned, Pool: q.Part, Request: q.Number, Move: record.Between(in, record.None)})
 	}
 }
 
@@ -83,7 +84,8 @@ func (a *Acquires) UnderWay() int { return len(a.slots) - len(a.free) }
 // Enqueue lets the acquire wait behind all others.
 func (a *Acquires) Enqueue(t Ticket) {
 	a.Push(t)
-	a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.WaitBegan, Pool: a.env.Index, Request: a.slots[t].Number})
+	q := &a.slots[t]
+	a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.WaitBegan, Pool: q.Part, Request: q.Number})
 }
 
 // Dequeue takes the one that has waited longest out of the queue, NoTicket if none waits.
@@ -98,7 +100,8 @@ func (a *Acquires) Dequeue() Ticket {
 // Leave takes the acquire out of the queue.
 func (a *Acquires) Leave(t Ticket) {
 	a.Remove(t)
-	a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.WaitEnded, Pool: a.env.Index, Request: a.slots[t].Number})
+	q := &a.slots[t]
+	a.env.Sink.Note(record.Fact{At: a.env.Sim.Now(), Kind: record.WaitEnded, Pool: q.Part, Request: q.Number})
 }
 
 // Arm sends ev after d if the acquire has not been answered by then, or disarmed.
@@ -137,7 +140,7 @@ func (a *Acquires) end(t Ticket, o record.Outcome, b int32) {
 		a.env.Sim.Cancel(q.timer)
 	}
 	now := a.env.Sim.Now()
-	a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireEnded, Pool: a.env.Index, Request: q.Number, Outcome: o, Took: now.Sub(q.Began)})
+	a.env.Sink.Note(record.Fact{At: now, Kind: record.AcquireEnded, Pool: q.Part, Request: q.Number, Outcome: o, Took: now.Sub(q.Began)})
 	a.env.Sim.Answer(q.Reply, b)
 	q.live, q.timer = false, sim.Timer{}
 	a.free = append(a.free, t)

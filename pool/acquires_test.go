@@ -55,7 +55,7 @@ func newBooth() *booth {
 }
 
 func (b *booth) begin(number int64) Ticket {
-	return b.Begin(Request{Reply: sim.Reply{To: b.id, Kind: answered, A: int32(number)}, Number: number})
+	return b.Begin(Request{Reply: sim.Reply{To: b.id, Kind: answered, A: int32(number)}, Part: 5, Number: number})
 }
 
 // run lets time pass. Answers to what was done before are continuations of an event of which nothing else comes.
@@ -66,10 +66,10 @@ func (b *booth) run(d time.Duration) sim.Time {
 }
 
 func fact(at sim.Time, kind record.FactKind, request int64) record.Fact {
-	return record.Fact{At: at, Kind: kind, Pool: 7, Request: request}
+	return record.Fact{At: at, Kind: kind, Pool: 5, Request: request}
 }
 
-// Every step of an acquire is noted, with the time that it took, and its end is told to who asked.
+// Every step of an acquire is noted for the part that asks, with the time that it took, and its end is told to who asked.
 func TestFactsOfAnAcquire(t *testing.T) {
 	b := newBooth()
 	check := func(facts []record.Fact, want ...told) {
@@ -84,7 +84,7 @@ func TestFactsOfAnAcquire(t *testing.T) {
 		b.asker.told = nil
 	}
 	ended := func(at sim.Time, request int64, o record.Outcome, took time.Duration) record.Fact {
-		return record.Fact{At: at, Kind: record.AcquireEnded, Pool: 7, Request: request, Outcome: o, Took: took}
+		return record.Fact{At: at, Kind: record.AcquireEnded, Pool: 5, Request: request, Outcome: o, Took: took}
 	}
 	answer := func(at sim.Time, request, b int32) told {
 		return told{At: at, Kind: answered, A: request, B: b}

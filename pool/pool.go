@@ -30,7 +30,8 @@ const NoTicket Ticket = -1
 type Request struct {
 	Reply   sim.Reply
 	Try     bool          // a try_acquire: it does not wait for others; what it does itself the model says
-	Number  int64         // of the request: names it in facts and keys random draws
+	Part    int16         // that asks: the Pool of facts about the request; that of the pool itself unless others use it, too
+	Number  int64         // of the request among those of its part: names it in facts and keys random draws
 	Timeout time.Duration // this call's own limit, where the real pool takes one per call; 0 means the pool's default
 }
 
@@ -93,14 +94,26 @@ type Env struct {
 	Server server.Backend
 	Sink   record.Sink
 	Seed   uint64
-	Index  int16 // of this pool among those of the run: the Pool of facts
+	Index  int16 // of this pool among the parts of the run: the Pool of facts
 	Role   int16 // for the server's limits
 	// Lateness is how much later than asked real timers fire; 0 is an exact clock.
 	Lateness time.Duration
 }
 
 // Note notes a fact of the pool, now: it fills in At and Pool.
-func (e *Env) Note(f record.Fact) {
-	f.At, f.Pool = e.Sim.Now(), e.Index
+func (e *Env) Note(f record.Fact) { e.NoteFor(e.Index, f) }
+
+// NoteFor notes a fact of a request of a part.
+func (e *Env) NoteFor(part int16, f record.Fact) {
+	f.At, f.Pool = e.Sim.Now(), part
 	e.Sink.Note(f)
+}
+
+// NoteHeld notes a fact of the pool about a connection that a request of a part holds. Only requests of the pool's own part have
+// their number in it: those of others have one that means nothing here.
+func (e *Env) NoteHeld(part int16, f record.Fact) {
+	if part != e.Index {
+		f.Request = -1
+	}
+	e.Note(f)
 }

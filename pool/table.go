@@ -18,6 +18,7 @@ type Entry struct {
 	Born      sim.Time // when it was opened
 	IdleSince sim.Time // when it last became idle
 	Request   int64    // number of the request that holds it, -1 for none
+	Part      int16    // of that request, if there is one
 	LentAt    sim.Time // when it was last lent
 	Lent      bool     // it has been lent before
 }
@@ -62,7 +63,11 @@ func (t *Table) Move(c Conn, from, to record.State) {
 	e.state = to
 	t.count[from]--
 	t.count[to]++
-	t.sink.Note(record.Fact{At: t.sim.Now(), Kind: record.ConnMoved, Pool: t.index, Conn: e.Number, Request: e.Request, Move: record.Between(from, to)})
+	request := e.Request
+	if e.Part != t.index { // see Env.NoteHeld
+		request = -1
+	}
+	t.sink.Note(record.Fact{At: t.sim.Now(), Kind: record.ConnMoved, Pool: t.index, Conn: e.Number, Request: request, Move: record.Between(from, to)})
 }
 
 // Remove takes a connection out of the pool; its name may be reused at once.
@@ -85,10 +90,10 @@ func (t *Table) Opened(c Conn, s server.Session, number int32) {
 	e.Session, e.Number, e.Born = s, number, t.sim.Now()
 }
 
-// Lend moves a connection from a state to InUse, held by a request.
-func (t *Table) Lend(c Conn, from record.State, request int64) {
+// Lend moves a connection from a state to InUse, held by a request of a part.
+func (t *Table) Lend(c Conn, from record.State, part int16, request int64) {
 	e := &t.conns[c]
-	e.Request, e.LentAt, e.Lent = request, t.sim.Now(), true
+	e.Part, e.Request, e.LentAt, e.Lent = part, request, t.sim.Now(), true
 	t.Move(c, from, record.InUse)
 }
 
@@ -96,7 +101,7 @@ func (t *Table) Lend(c Conn, from record.State, request int64) {
 func (t *Table) GiveBack(c Conn, to record.State) {
 	e := &t.conns[c]
 	now := t.sim.Now()
-	t.sink.Note(record.Fact{At: now, Kind: record.Returned, Pool: t.index, Conn: e.Number, Request: e.Request, Took: now.Sub(e.LentAt)})
+	t.sink.Note(record.Fact{At: now, Kind: record.Returned, Pool: e.Part, Conn: e.Number, Request: e.Request, Took: now.Sub(e.LentAt)})
 	t.Move(c, record.InUse, to)
 	e.Request = -1
 }

@@ -55,9 +55,9 @@ func TestLifeInTheTable(t *testing.T) {
 	table.Opened(c, 5, 42)
 	noted() // the server says so
 	lent := at(2)
-	table.Lend(c, record.Opening, 1000)
+	table.Lend(c, record.Opening, 7, 1000)
 	noted(moved(lent, 42, 1000, record.Opening, record.InUse))
-	if diff := cmp.Diff(Entry{state: record.InUse, Session: 5, Number: 42, Born: born, Request: 1000, LentAt: lent, Lent: true},
+	if diff := cmp.Diff(Entry{state: record.InUse, Session: 5, Number: 42, Born: born, Request: 1000, Part: 7, LentAt: lent, Lent: true},
 		*table.Entry(c), cmp.AllowUnexported(Entry{})); diff != "" {
 		t.Errorf("a lent connection (-want +got):\n%s", diff)
 	}
@@ -86,6 +86,33 @@ func TestLifeInTheTable(t *testing.T) {
 	}
 }
 
+// A connection that a request of another part has: the return is that part's, and where it is the pool's, without a number that
+// could be taken for one of the pool's own requests.
+func TestLentToAnotherPart(t *testing.T) {
+	var facts notes
+	env := Env{Sim: new(sim.Sim), Sink: &facts, Index: 7}
+	table := NewTable(env)
+	c := table.Add(record.Idle)
+	table.Lend(c, record.Idle, 5, 1000)
+	e := table.Entry(c)
+	env.NoteHeld(e.Part, record.Fact{Kind: record.Leaked, Request: e.Request})
+	table.GiveBack(c, record.Idle)
+	if diff := cmp.Diff([]record.Fact{
+		moved(0, 0, -1, record.None, record.Idle),
+		moved(0, 0, -1, record.Idle, record.InUse),
+		{Kind: record.Leaked, Pool: 7, Request: -1},
+		{Kind: record.Returned, Pool: 5, Request: 1000},
+		moved(0, 0, -1, record.InUse, record.Idle),
+	}, facts.take()); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	// The next is one of its own again.
+	table.Lend(c, record.Idle, 7, 1000)
+	if diff := cmp.Diff([]record.Fact{moved(0, 0, 1000, record.Idle, record.InUse)}, facts.take()); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+}
+
 // What a pool notes is of that pool, and now.
 func TestNoteOfAPool(t *testing.T) {
 	var facts notes
@@ -101,7 +128,7 @@ func TestNoteOfAPool(t *testing.T) {
 func TestDetachedIsForgotten(t *testing.T) {
 	table := NewTable(Env{Sim: new(sim.Sim), Sink: new(notes)})
 	c := table.Add(record.Opening)
-	table.Lend(c, record.Opening, 1)
+	table.Lend(c, record.Opening, 7, 1)
 	table.GiveBack(c, record.None)
 	if e := table.Entry(c); e.State() != record.None {
 		t.Errorf("it is %v", e.State())
@@ -121,7 +148,7 @@ func TestTablePanics(t *testing.T) {
 	}
 	mustPanic(t, "pool: connection 0 is idle, not in_use, on its way to closing", func() { table().Move(0, record.InUse, record.Closing) })
 	mustPanic(t, "pool: connection 0 is idle, not closing, on its way to none", func() { table().Remove(0, record.Closing) })
-	mustPanic(t, "pool: connection 0 is idle, not opening, on its way to in_use", func() { table().Lend(0, record.Opening, 1) })
+	mustPanic(t, "pool: connection 0 is idle, not opening, on its way to in_use", func() { table().Lend(0, record.Opening, 0, 1) })
 	mustPanic(t, "pool: connection 0 is idle, not in_use, on its way to idle", func() { table().GiveBack(0, record.Idle) })
 	mustPanic(t, "pool: connection 0 forgotten while idle", func() { table().Forget(0) })
 	mustPanic(t, "pool: 1 connections are in no state, 0 names are free", func() {

@@ -19,7 +19,7 @@ type Env struct {
 	Options *server.Options // of that server: queries are compiled for it
 	Sink    record.Sink
 	Seed    uint64
-	Index   int16     // of the pool among those of the run: the Pool of facts
+	Index   int16     // of the workload among the parts of the run: the Pool of facts
 	Name    string    // of the service and the instance; it keys the random draws
 	Done    sim.Reply // told when no request goes on and none will come
 }
@@ -46,6 +46,7 @@ type Driver struct {
 
 	threads *threads // nil for any number
 	watch   *watch   // nil if no deadlock is possible
+	place   int32    // in it
 
 	deadline *sim.Delay    // nil for none
 	within   time.Duration // the deadline
@@ -143,7 +144,7 @@ func New(env Env, o Options) *Driver {
 		d.threads = &threads{limit: *o.Threads}
 	}
 	if d.nested || d.locks || d.threads != nil {
-		d.watch = &watch{}
+		d.watch = &watch{drivers: []*Driver{d}}
 	}
 	if o.Retry != nil {
 		d.retries = newRetries(o.Retry)

@@ -131,7 +131,7 @@ func (d *Driver) advance(i int32) {
 			}
 			s.state = acquiring
 			r := d.reply(granted, i)
-			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: r, Number: s.number, Timeout: st.timeout, Try: st.try}))
+			s.answer = int32(d.env.Pool.Acquire(pool.Request{Reply: r, Part: d.env.Index, Number: s.number, Timeout: st.timeout, Try: st.try}))
 			if b, ok := d.env.Sim.Answered(r); !ok || !d.lent(i, s, b) {
 				return
 			}
@@ -284,7 +284,7 @@ func (d *Driver) lent(i int32, s *slot, b int32) bool {
 		d.finish(i, s.gaveUp, pool.Release)
 	case b < 0:
 		if d.watch != nil && server.OutcomeOf(b) == record.AcquireTimeout {
-			d.watch.look(d)
+			d.watch.look()
 		}
 		d.fail(i, server.OutcomeOf(b), pool.Release)
 	default:

@@ -101,7 +101,7 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 	case len(p.free) > 0:
 		c := p.free[len(p.free)-1]
 		p.free = p.free[:len(p.free)-1]
-		p.table.Lend(c, record.Idle, r.Number)
+		p.table.Lend(c, record.Idle, r.Part, r.Number)
 		p.acquires.Grant(t, p.leases.Begin(c))
 	case r.Try:
 		p.acquires.Fail(t, record.NoneAvailable)
@@ -157,7 +157,8 @@ func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 	case lent && how == pool.Leak:
 		p.leases.End(c)
 		p.leaked++
-		p.env.Note(record.Fact{Kind: record.Leaked, Request: p.table.Entry(c).Request})
+		e := p.table.Entry(c)
+		p.env.NoteHeld(e.Part, record.Fact{Kind: record.Leaked, Request: e.Request})
 	case lent:
 		p.leases.End(c)
 		p.table.GiveBack(c, record.Idle)
@@ -188,7 +189,7 @@ func (p *Pool) release(c pool.Conn) {
 	q := p.acquires.Get(t)
 	q.Conn = c
 	p.handed++
-	p.table.Lend(c, record.Idle, q.Number)
+	p.table.Lend(c, record.Idle, q.Part, q.Number)
 	p.env.Sim.Soon(sim.Event{To: p.id, Kind: handed, A: int32(t), B: q.Gen})
 }
 

@@ -248,15 +248,15 @@ func (p *Pool) create(t pool.Ticket) {
 
 // lend ends an acquire with a connection.
 func (p *Pool) lend(t pool.Ticket, c pool.Conn, from record.State) {
-	number := p.acquires.Get(t).Number
+	q := p.acquires.Get(t)
 	p.letGo(c)
 	if from == record.InUse { // granted before
 		p.table.Entry(c).LentAt = p.env.Sim.Now()
 	} else {
-		p.table.Lend(c, from, number)
+		p.table.Lend(c, from, q.Part, q.Number)
 	}
 	if p.places[c].left != 0 {
-		p.note(record.SessionStateLeaked, c, number)
+		p.note(record.SessionStateLeaked, c, q.Part, q.Number)
 	}
 	p.acquires.Grant(t, p.leases.Begin(c))
 }
@@ -294,7 +294,7 @@ func (p *Pool) connected(t pool.Ticket, b int32) {
 	c := q.Conn
 	q.Op = server.NoOp
 	if b < 0 {
-		p.note(server.OutcomeOf(b), pool.NoConn, q.Number)
+		p.note(server.OutcomeOf(b), pool.NoConn, q.Part, q.Number)
 		p.giveUp(t, record.CreateFailed)
 		return
 	}
@@ -373,7 +373,8 @@ func (p *Pool) pass(c pool.Conn, from record.State) {
 	}
 	if t := p.acquires.Dequeue(); t != pool.NoTicket {
 		p.hold(t, c)
-		p.table.Lend(c, from, p.acquires.Get(t).Number)
+		q := p.acquires.Get(t)
+		p.table.Lend(c, from, q.Part, q.Number)
 		p.wake(t)
 	} else {
 		p.table.Move(c, from, record.Idle)
@@ -431,16 +432,16 @@ func (p *Pool) forget(t pool.Ticket) {
 	q := p.acquires.Get(t)
 	if c := q.Conn; c != pool.NoConn {
 		p.letGo(c)
-		p.lose(c, q.Number)
+		p.lose(c, q.Part, q.Number)
 	}
 	p.acquires.Fail(t, record.AcquireTimeout)
 }
 
 // lose: nobody has the connection, or the slot, any more, and nobody will give it back.
-func (p *Pool) lose(c pool.Conn, request int64) {
+func (p *Pool) lose(c pool.Conn, part int16, request int64) {
 	p.places[c].lost = true
 	p.leaked++
-	p.env.Note(record.Fact{Kind: record.Leaked, Conn: p.table.Entry(c).Number, Request: request})
+	p.env.NoteHeld(part, record.Fact{Kind: record.Leaked, Conn: p.table.Entry(c).Number, Request: request})
 }
 
 // giveUp ends an acquire without a connection. What it has in hand goes to others.
@@ -477,14 +478,15 @@ func (p *Pool) Cancel(t pool.Ticket) { p.giveUp(t, record.Cancelled) }
 func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 	c, ok := p.leases.Conn(loan)
 	if !ok {
-		p.note(record.Rejected, pool.NoConn, -1)
+		p.note(record.Rejected, pool.NoConn, p.env.Index, -1)
 		p.env.Sim.Answer(r, server.Code(record.Rejected))
 		return
 	}
 	p.leases.End(c)
 	switch how {
 	case pool.Leak:
-		p.lose(c, p.table.Entry(c).Request)
+		e := p.table.Entry(c)
+		p.lose(c, e.Part, e.Request)
 		p.env.Sim.Answer(r, 0)
 	case pool.Detach:
 		p.table.GiveBack(c, record.None)
@@ -617,13 +619,13 @@ func (p *Pool) closeEnds() {
 // notReturned returns how many connections are still lent, or lost.
 func (p *Pool) notReturned() int32 { return int32(p.table.Count(record.InUse)) }
 
-// note notes something worth counting.
-func (p *Pool) note(o record.Outcome, c pool.Conn, request int64) {
+// note notes something worth counting about a request of a part, or none.
+func (p *Pool) note(o record.Outcome, c pool.Conn, part int16, request int64) {
 	f := record.Fact{Kind: record.PoolNote, Request: request, Outcome: o}
 	if c != pool.NoConn {
 		f.Conn = p.table.Entry(c).Number
 	}
-	p.env.Note(f)
+	p.env.NoteFor(part, f)
 }
 
 // Stats implements pool.Pool. InUse is the borrowed of the ledger.

@@ -86,7 +86,8 @@ func (p *Pool) Handle(ev sim.Event) {
 		}
 		s := server.Session(ev.B)
 		p.table.Opened(c, s, p.env.Server.Number(s))
-		p.table.Lend(c, record.Opening, p.acquires.Get(t).Number)
+		q := p.acquires.Get(t)
+		p.table.Lend(c, record.Opening, q.Part, q.Number)
 		p.acquires.Grant(t, c)
 	case closed:
 		p.table.Remove(pool.Conn(ev.A), record.Closing)
@@ -110,7 +111,7 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 	case pool.Leak:
 		p.leaked++
 		e := p.table.Entry(c)
-		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
+		p.env.NoteHeld(e.Part, record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 	default:
 		p.table.GiveBack(c, record.Closing)
 		p.env.Server.Close(p.table.Entry(c).Session, sim.Reply{To: p.id, Kind: closed, A: int32(c)})

@@ -151,7 +151,7 @@ func (p *Pool) take(t pool.Ticket) {
 			q.Op = p.env.Server.Ping(e.Session, sim.Reply{To: p.id, Kind: checked, A: int32(t)})
 			return
 		}
-		p.table.Lend(c, record.Idle, q.Number)
+		p.table.Lend(c, record.Idle, q.Part, q.Number)
 		p.acquires.Grant(t, c)
 		return
 	}
@@ -199,7 +199,7 @@ func (p *Pool) connected(t pool.Ticket, b int32) {
 	}
 	s := server.Session(b)
 	p.table.Opened(q.Conn, s, p.env.Server.Number(s))
-	p.table.Lend(q.Conn, record.Opening, q.Number)
+	p.table.Lend(q.Conn, record.Opening, q.Part, q.Number)
 	p.acquires.Grant(t, q.Conn)
 }
 
@@ -212,7 +212,7 @@ func (p *Pool) checked(t pool.Ticket, b int32) {
 		p.take(t)
 		return
 	}
-	p.table.Lend(c, record.Checking, q.Number)
+	p.table.Lend(c, record.Checking, q.Part, q.Number)
 	p.acquires.Grant(t, c)
 }
 
@@ -260,7 +260,7 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 		p.leaked++
 		p.held--
 		e := p.table.Entry(c)
-		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
+		p.env.NoteHeld(e.Part, record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 	}
 	p.env.Sim.Answer(r, 0)
 }

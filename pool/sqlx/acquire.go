@@ -74,7 +74,7 @@ func (p *Pool) acquirePermit(t *task) {
 		p.waker(t).wake()
 	}
 	if t.kind == acquiring {
-		p.env.Note(record.Fact{Kind: record.WaitBegan, Request: t.request})
+		p.env.NoteFor(t.part, record.Fact{Kind: record.WaitBegan, Request: t.request})
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *Pool) leaveQueues(t *task) {
 		t.own = noWait
 	}
 	if t.kind == acquiring {
-		p.env.Note(record.Fact{Kind: record.WaitEnded, Request: t.request})
+		p.env.NoteFor(t.part, record.Fact{Kind: record.WaitEnded, Request: t.request})
 	}
 }
 
@@ -190,7 +190,8 @@ func (p *Pool) popIdle(t *task, from *semaphore) {
 	t.conn = p.idle.Pop()
 	p.numIdle--
 	p.fromPermit(from)
-	p.table.Entry(t.conn).Request = t.request
+	e := p.table.Entry(t.conn)
+	e.Part, e.Request = t.part, t.request
 }
 
 // tryIncrementSize is PoolInner::try_increment_size: the right to open one more connection, and the guard for it.
@@ -206,18 +207,18 @@ func (p *Pool) tryIncrementSize(t *task, from *semaphore) bool {
 
 // tryAcquire is Pool::try_acquire: a connection that lies idle with a permit that is free, or none. Nothing is checked. It
 // returns the answer.
-func (p *Pool) tryAcquire(request int64) int32 {
+func (p *Pool) tryAcquire(part int16, request int64) int32 {
 	f := record.Fact{Kind: record.AcquireEnded, Request: request, Outcome: record.NoneAvailable}
 	b := server.Code(f.Outcome)
 	if p.tryPermit() {
 		c := p.idle.Pop()
 		p.numIdle--
-		p.table.Lend(c, record.Idle, request)
+		p.table.Lend(c, record.Idle, part, request)
 		p.handles++
 		f.Outcome, f.Conn = record.OK, p.table.Entry(c).Number
 		b = int32(c)
 	}
-	p.env.Note(f)
+	p.env.NoteFor(part, f)
 	return b
 }
 
@@ -266,7 +267,7 @@ func (p *Pool) pinged(t *task, alive bool) {
 func (p *Pool) tested(t *task) {
 	if p.beforeAcquire == nil {
 		p.lend(t, record.Checking)
-	} else if p.runHook(t, p.beforeAcquire, t.request, inHook) {
+	} else if p.runHook(t, p.beforeAcquire, p.luck(t), inHook) {
 		p.hookEnded(t)
 	}
 }
@@ -300,10 +301,10 @@ func (p *Pool) lend(t *task, from record.State) {
 	}
 	c, took := t.conn, p.sim.Now().Sub(t.began)
 	t.conn = pool.NoConn
-	p.table.Lend(c, from, t.request)
-	p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
+	p.table.Lend(c, from, t.part, t.request)
+	p.env.NoteFor(t.part, record.Fact{Kind: record.AcquireEnded, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
 	if took > p.o.AcquireSlowThreshold {
-		p.env.Note(record.Fact{Kind: record.SlowAcquire, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
+		p.env.NoteFor(t.part, record.Fact{Kind: record.SlowAcquire, Request: t.request, Conn: p.table.Entry(c).Number, Took: took})
 	}
 	p.sim.Answer(t.reply, int32(c))
 	p.end(t)
@@ -312,7 +313,7 @@ func (p *Pool) lend(t *task, from record.State) {
 // failed ends an acquire, which holds nothing any more, without a connection.
 func (p *Pool) failed(t *task, o record.Outcome) {
 	if t.kind == acquiring {
-		p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: t.request, Outcome: o, Took: p.sim.Now().Sub(t.began)})
+		p.env.NoteFor(t.part, record.Fact{Kind: record.AcquireEnded, Request: t.request, Outcome: o, Took: p.sim.Now().Sub(t.began)})
 	}
 	p.sim.Answer(t.reply, server.Code(o))
 	p.done(t)

@@ -35,14 +35,14 @@ func (p *Pool) Return(c pool.Conn, how pool.End, r sim.Reply) {
 		p.dropEmpty()
 	case pool.Leak:
 		e := p.table.Entry(c)
-		p.env.Note(record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
+		p.env.NoteHeld(e.Part, record.Fact{Kind: record.Leaked, Conn: e.Number, Request: e.Request})
 		p.links[c].leaked = true
 		p.leaked++
 		p.sem.forget()
 		p.dropEmpty()
 	default: // the drop
-		t := p.spawn(returning)
-		t.conn, t.request = c, p.table.Entry(c).Request
+		t, e := p.spawn(returning), p.table.Entry(c)
+		t.conn, t.request, t.part = c, e.Request, e.Part
 		p.table.GiveBack(c, record.Returning)
 	}
 	p.sim.Answer(r, 0)
@@ -77,7 +77,7 @@ func (p *Pool) returnToPool(t *task) {
 		p.closeGracefully(t, record.Returning)
 	case p.afterRelease == nil:
 		p.ping(t)
-	case p.runHook(t, p.afterRelease, t.request, inHook):
+	case p.runHook(t, p.afterRelease, p.luck(t), inHook):
 		p.hookEnded(t)
 	}
 }

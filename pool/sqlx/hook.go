@@ -42,10 +42,13 @@ func (h *hook) call(number int64) (time.Duration, HookResult) {
 	return takes, HookOK
 }
 
+// luck is the number that keys the luck of a hook which runs for a request. Each part that uses the pool numbers its own.
+func (p *Pool) luck(t *task) int64 { return t.request + int64(t.part-p.env.Index)<<40 }
+
 // runHook runs a hook on the connection in hand. It reports whether the hook is over at once, and how it ended is in t.hook.
 func (p *Pool) runHook(t *task, h *hook, number int64, s state) bool {
 	e := p.table.Entry(t.conn)
-	p.env.Note(record.Fact{Kind: record.HookBegan, Conn: e.Number, Request: t.request, Move: record.Between(e.State(), record.None)})
+	p.env.NoteFor(t.part, record.Fact{Kind: record.HookBegan, Conn: e.Number, Request: t.request, Move: record.Between(e.State(), record.None)})
 	var takes time.Duration
 	takes, t.hook = h.call(number)
 	if takes <= 0 {

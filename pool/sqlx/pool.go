@@ -107,19 +107,19 @@ func (p *Pool) Start(r sim.Reply) {
 // Acquire implements pool.Pool: PoolInner::acquire, polled once by its caller, or try_acquire. The real pool has no timeout of
 // a single call: the request's is one that its caller puts around the future.
 func (p *Pool) Acquire(r pool.Request) pool.Ticket {
-	p.env.Note(record.Fact{Kind: record.AcquireBegan, Request: r.Number})
+	p.env.NoteFor(r.Part, record.Fact{Kind: record.AcquireBegan, Request: r.Number})
 	if r.Try {
-		p.sim.Answer(r.Reply, p.tryAcquire(r.Number))
+		p.sim.Answer(r.Reply, p.tryAcquire(r.Part, r.Number))
 		return pool.NoTicket
 	}
 	if p.closed {
-		p.env.Note(record.Fact{Kind: record.AcquireEnded, Request: r.Number, Outcome: record.PoolIsClosed})
+		p.env.NoteFor(r.Part, record.Fact{Kind: record.AcquireEnded, Request: r.Number, Outcome: record.PoolIsClosed})
 		p.sim.Answer(r.Reply, server.Code(record.PoolIsClosed))
 		return pool.NoTicket
 	}
 	t := p.newTask(acquiring)
 	gen := t.gen
-	t.reply, t.request = r.Reply, r.Number
+	t.reply, t.part, t.request = r.Reply, r.Part, r.Number
 	p.handles++
 	p.acquire(t, r.Timeout)
 	p.pending(t, gen)
@@ -201,7 +201,7 @@ func (p *Pool) Stats() pool.Stats { return pool.Stats{Size: p.size, Idle: p.numI
 // turn notes that an acquire goes on with a connection in hand.
 func (p *Pool) turn(t *task, in record.State) {
 	if p.wordy && t.kind == acquiring {
-		p.env.Note(record.Fact{Kind: record.AcquireTurned, Request: t.request, Move: record.Between(in, record.None)})
+		p.env.NoteFor(t.part, record.Fact{Kind: record.AcquireTurned, Request: t.request, Move: record.Between(in, record.None)})
 	}
 }
 
@@ -214,7 +214,8 @@ func (p *Pool) home(c pool.Conn) server.Backend { return p.links[c].home }
 // opening puts a new connection, yet to be opened, into the hand of a task that has a guard for it.
 func (p *Pool) opening(t *task) {
 	t.conn = p.table.Add(record.Opening)
-	p.table.Entry(t.conn).Request = t.request
+	e := p.table.Entry(t.conn)
+	e.Part, e.Request = t.part, t.request
 	if int(t.conn) == len(p.links) {
 		p.links = append(p.links, link{})
 	}

@@ -25,6 +25,7 @@ type task struct {
 
 	reply   sim.Reply // to whoever waits for the task
 	request int64     // for which it works, -1 for none
+	part    int16     // of that request; of the pool itself for none
 	began   sim.Time
 	expires sim.Time       // when a timeout cuts off what it is at now; Forever for never
 	late    record.Outcome // of an acquire that is cut off
@@ -118,7 +119,7 @@ func (p *Pool) newTask(k kind) *task {
 		p.tasks = append(p.tasks, t)
 	}
 	*t = task{
-		id: t.id, gen: t.gen, kind: k, state: spawned, conn: pool.NoConn, op: server.NoOp, request: -1,
+		id: t.id, gen: t.gen, kind: k, state: spawned, conn: pool.NoConn, op: server.NoOp, request: -1, part: p.env.Index,
 		expires: sim.Forever, late: record.AcquireTimeout, gaveWay: -1, own: noWait, parents: noWait, hears: noWait, hearsToo: noWait,
 	}
 	return t

@@ -54,6 +54,7 @@ type Stages struct {
 	requests index            // slots of the requests that go on, by number
 	queries  index            // slots of those that wait for a query, by the connection that it runs on
 	serving  map[int32]inPool // whom server connections of a pooler serve: connections of clients
+	poolOf   []int16          // by part: the pool that it uses; nil if each uses its own
 	moved    int32            // the server connection of the last PoolerMoved
 
 	ended       int64
@@ -110,6 +111,16 @@ func NewStages(from sim.Time, examples bool) *Stages {
 	}
 }
 
+// PoolOf says for each part whose pool it uses, where some use that of another.
+func (s *Stages) PoolOf(pools []int16) { s.poolOf = pools }
+
+func (s *Stages) pool(part int16) int16 {
+	if s.poolOf == nil {
+		return part
+	}
+	return s.poolOf[part]
+}
+
 // Wants reports whether facts of a kind tell what a request is at.
 func (s *Stages) Wants(k FactKind) bool {
 	switch k {
@@ -132,7 +143,7 @@ func (s *Stages) Note(f Fact) {
 	case QuerySent:
 		if i := s.turn(&f, StageRunning); i >= 0 && f.Conn != 0 {
 			u := &s.slots[i]
-			u.query = inPool{int64(f.Conn), f.Pool}
+			u.query = inPool{int64(f.Conn), s.pool(f.Pool)}
 			s.queries.put(u.query, i)
 		}
 	case CallBegan:
