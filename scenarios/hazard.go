@@ -31,7 +31,7 @@ func (v *Service) canDeadlock() string {
 	if size == 0 {
 		return ""
 	}
-	w := v.Workload
+	w := v.WorkloadOf(0)
 	if w.Clients != nil {
 		requests = *w.Clients
 	}

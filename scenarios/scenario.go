@@ -28,11 +28,21 @@
 //	  - {at: 60s, service: api, every: 10s, do: shut_down} # or stop, close, kill, restart; the next instance 10 s later
 //	  - {at: 90s, connect_to: standby}                     # later connects; back with connect_to: server
 //	  - {at: 95s, service: api, instance: 2, pause: 200ms} # it stands still, as in a pause of its garbage collector
+//
+// # Classes of requests
+//
+// Requests that differ in what they do, or in how their figures are to be read, are services of their own on one pool: the first has
+// it, and the others name that one. They are one program: what is done to the first, but for a stop, is done to all of them.
+//
+//	services:
+//	  - {name: api, pool: {model: sqlx, max_connections: 10}, workload: ...}
+//	  - {name: reports, pool_of: api, workload: ...}
 package scenarios
 
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"poolwise/pool/models"
@@ -57,7 +67,7 @@ type Scenario struct {
 	Pooler       *Pooler           `yaml:"pooler" doc:"a connection pooler such as PgBouncer, through which the pools connect to the server; none by default"`
 	Pool         *Pool             `yaml:"pool" doc:"the connection pool: its model and the options of that model"`
 	Workload     *workload.Options `yaml:"workload" doc:"who asks for connections, and what for"`
-	Services     []Service         `yaml:"services" doc:"several services on one server, each with a pool and a workload of its own; instead of pool and workload"`
+	Services     []Service         `yaml:"services" doc:"several services on one server, each with a workload and a pool of its own, or the pool of another; instead of pool and workload"`
 	Servers      []Server          `yaml:"servers" doc:"further servers, each with a name, to which actions can move pools: a standby, a new primary"`
 	Actions      []Action          `yaml:"actions" doc:"what is done to services at given times: stop, close, shut_down, kill, restart, connect_to another server, pause"`
 	Sweep        Sweep             `yaml:"sweep" doc:"settings to run the scenario at: a mapping of paths to lists of values, or of names to labelled settings of several values; several make a grid"`
@@ -67,30 +77,57 @@ type Scenario struct {
 
 func (s *Scenario) setDefaults() { s.Seed, s.Replications = 1, 1 }
 
-// Service is one of several programs on the server: a number of equal instances, each with a pool of its own.
+// Service is one of several programs on the server, a number of equal instances, each with a pool of its own. Or it is one class of
+// the requests of another service: then it has only a workload, and uses the pool of that one, instance by instance.
 type Service struct {
 	Name       string            `yaml:"name" doc:"text; needed, and unlike those of the other services"`
 	Instances  int               `yaml:"instances" doc:"count, at least 1, default 1; how many, each with a pool and a workload as given here"`
-	StartAt    time.Duration     `yaml:"start_at" doc:"duration, default 0s; when the first instance starts"`
-	StartEvery time.Duration     `yaml:"start_every" doc:"duration, default 0s; from the start of one instance to that of the next"`
+	StartAt    time.Duration     `yaml:"start_at" doc:"duration, default 0s; when the first instance starts; with pool_of: how long after the service whose pool it is, also when that is restarted"`
+	StartEvery time.Duration     `yaml:"start_every" doc:"duration, default 0s; from the start of one instance to that of the next; with pool_of: on top of that of the service whose pool it is"`
 	Role       string            `yaml:"role" doc:"text, by default the server's default role; name of one of the server's roles, whose limit counts"`
 	Direct     bool              `yaml:"direct" doc:"true or false, default false; connect to the server itself, past the pooler"`
 	Pool       *Pool             `yaml:"pool" doc:"the connection pool of each instance: its model and the options of that model"`
-	Workload   *workload.Options `yaml:"workload" doc:"who asks for connections, and what for; of each instance"`
+	PoolOf     string            `yaml:"pool_of" doc:"text; name of another service, instead of pool: each instance uses the pool of that one's instance of the same number, in the same program"`
+	Workload   *workload.Options `yaml:"workload" doc:"who asks for connections, and what for; of each instance, unless it is shared"`
+}
+
+// WorkloadOf returns the workload of an instance, counted from 0.
+func (v *Service) WorkloadOf(instance int) *workload.Options {
+	return v.Workload.Part(instance, v.Instances)
 }
 
 func (s *Service) setDefaults() { s.Instances = 1 }
 
-// All returns the services; pool and workload of the scenario itself are one without a name.
+// All returns the services; pool and workload of the scenario itself are one without a name. A service that uses the pool of another
+// has that pool, and what goes with it; its times of start are those of the run, as the others' are.
 func (s *Scenario) All() []Service {
-	if s.Services != nil || s.Pool == nil && s.Workload == nil {
+	switch {
+	case s.Services == nil && (s.Pool != nil || s.Workload != nil):
+		return []Service{{Instances: 1, Pool: s.Pool, Workload: s.Workload}}
+	case !slices.ContainsFunc(s.Services, func(v Service) bool { return v.PoolOf != "" }):
 		return s.Services
 	}
-	return []Service{{Instances: 1, Pool: s.Pool, Workload: s.Workload}}
+	all := slices.Clone(s.Services)
+	for i := range all {
+		v := &all[i]
+		if o := s.service(v.PoolOf); v.PoolOf != "" && o != nil {
+			v.Pool, v.Role, v.Direct = o.Pool, o.Role, o.Direct
+			v.StartAt, v.StartEvery = later(v.StartAt, o.StartAt, 1), later(v.StartEvery, o.StartEvery, 1)
+		}
+	}
+	return all
 }
 
-// PoolNames returns the names of the pools, by their index: that of the service, and the number of the instance if it has
-// several: app-1, app-2. The one pool of a scenario without services has the name "".
+// Owner returns the name of the service whose pool v uses: its own, unless it has none.
+func (v *Service) Owner() string {
+	if v.PoolOf != "" {
+		return v.PoolOf
+	}
+	return v.Name
+}
+
+// PoolNames returns the names of the instances, which are those of their pools, by their index: that of the service, and the number of
+// the instance if it has several: app-1, app-2. The one of a scenario without services has the name "".
 func (s *Scenario) PoolNames() []string {
 	names := []string{}
 	for _, v := range s.All() {

@@ -121,6 +121,39 @@ func (s *Scenario) validateServices(bad func(path, message string)) {
 		}
 		v.validate(s, bad)
 		s.validateParent(v, bad)
+		s.validatePoolOf(v, bad)
+	}
+}
+
+// validatePoolOf checks a service that uses the pool of another: what belongs to the pool is not its own to say.
+func (s *Scenario) validatePoolOf(v *Service, bad func(path, message string)) {
+	if v.PoolOf == "" {
+		return
+	}
+	if v.Pool != nil {
+		bad("pool_of", "want either pool or pool_of, have both")
+	}
+	owner := s.service(v.PoolOf)
+	switch {
+	case owner == nil:
+		bad("pool_of", fmt.Sprintf("there is no service %q", v.PoolOf))
+		return
+	case owner.PoolOf != "":
+		bad("pool_of", fmt.Sprintf("want a service with a pool of its own; %q uses that of %q", v.PoolOf, owner.PoolOf))
+		return
+	case owner.Pool != nil && owner.Pool.Model == "none":
+		bad("pool_of", fmt.Sprintf("%q has no pool (model none): each request there has a connection of its own; want pool: none here, too", v.PoolOf))
+	}
+	if v.Instances != owner.Instances {
+		bad("instances", fmt.Sprintf("want as many as %q has, whose pools they use (%d), have %d", v.PoolOf, owner.Instances, v.Instances))
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"role", v.Role != ""}, {"direct", v.Direct}} {
+		if f.set {
+			bad(f.name, fmt.Sprintf("belongs to the pool: say it at %q, or leave it out", v.PoolOf))
+		}
 	}
 }
 
@@ -177,8 +210,10 @@ func parentOf(v *Service) string {
 
 // validate checks one service of s.
 func (v *Service) validate(s *Scenario, bad func(path, message string)) {
-	if v.Pool == nil {
-		bad("pool", "there is no pool: want a model and its options; without a pool it is {model: none}")
+	if v.Pool == nil && v.PoolOf == "" {
+		bad("pool", "there is no pool: want a model and its options, or pool_of; without a pool it is {model: none}")
+	} else if v.Pool == nil {
+		// validatePoolOf looks at it.
 	} else if m, ok := models.Named(v.Pool.Model); ok {
 		m.Validate(v.Pool.Options, under(bad, "pool"))
 	}
@@ -186,7 +221,8 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 		bad("workload", "there is no workload: want clients, arrivals or a script, and a request")
 	} else {
 		v.Workload.Validate(under(bad, "workload"))
-		v.validateFit(under(bad, "workload"))
+		v.validateShared(s, under(bad, "workload"))
+		s.validateFit(v, under(bad, "workload"))
 		if s.Until.Drained && v.Workload.Endless() && !s.stops(v) {
 			bad("workload", "it never ends, so until: drained is never reached: want repeat for clients, limit for arrivals, a stop among the actions, or a duration as until")
 		}
@@ -204,12 +240,27 @@ func (v *Service) validate(s *Scenario, bad func(path, message string)) {
 	}
 }
 
+// validateShared checks that there is something to share, and somebody to share it with.
+func (v *Service) validateShared(s *Scenario, bad func(path, message string)) {
+	switch c := v.Workload.Clients; {
+	case !v.Workload.Shared:
+	case s.Services == nil:
+		bad("shared", "is about services with several instances; want services, or leave it out")
+	case c != nil && *c < v.Instances:
+		bad("clients", fmt.Sprintf("want at least one for each of the %d instances that share them, have %d", v.Instances, *c))
+	}
+}
+
 // validateFit checks that the pool can do what the workload does with it.
-func (v *Service) validateFit(bad func(path, message string)) {
-	if v.Pool == nil {
+func (s *Scenario) validateFit(v *Service, bad func(path, message string)) {
+	p := v.Pool
+	if owner := s.service(v.PoolOf); v.PoolOf != "" && owner != nil {
+		p = owner.Pool
+	}
+	if p == nil {
 		return
 	}
-	m, ok := models.Named(v.Pool.Model)
+	m, ok := models.Named(p.Model)
 	if ok && !m.Stateful && v.Workload.LeavesState() {
 		bad("request", fmt.Sprintf("dirty is for pools that know what is left in their sessions; %s does not", m.Name))
 	}

@@ -13,24 +13,24 @@ type source interface {
 	next() (at sim.Time, ok bool)
 }
 
-// newSource compiles valid arrivals; stream gives the stream of a purpose.
-func newSource(a *Arrivals, stream func(purpose string) sim.Stream) source {
+// newSource compiles valid arrivals; stream gives the stream of a purpose, common that of one that a whole service has.
+func newSource(a *Arrivals, stream, common func(purpose string) sim.Stream) source {
 	var base source
 	switch {
 	case a.Poisson != nil:
 		base = &flow{gaps: stream("arrivals"), ahead: []stretch{endless(*a.Poisson, PoissonSpacing)}}
 	case a.Constant != nil:
-		base = &flow{ahead: []stretch{endless(*a.Constant, ConstantSpacing)}}
+		base = &flow{ahead: []stretch{endless(*a.Constant, ConstantSpacing)}, first: a.part.share()}
 	case len(a.Phases) > 0:
-		f := &flow{gaps: stream("arrivals")}
+		f := &flow{gaps: stream("arrivals"), first: a.part.share()}
 		for i := range a.Phases {
 			f.ahead = append(f.ahead, a.Phases[i].stretch())
 		}
 		base = f
 	case a.Modulated != nil:
-		base = &flow{gaps: stream("arrivals"), states: newStates(a.Modulated, stream("states"))}
+		base = &flow{gaps: stream("arrivals"), states: newStates(a.Modulated, common("states"))}
 	case a.Trace != nil:
-		base = &replay{a.Trace.Times}
+		base = a.part.dealt(&replay{a.Trace.Times})
 	}
 	if a.Bursts == nil {
 		return base
@@ -40,9 +40,9 @@ func newSource(a *Arrivals, stream func(purpose string) sim.Stream) source {
 		bursts.left = *a.Bursts.Count
 	}
 	if base == nil {
-		return bursts
+		return a.part.dealt(bursts)
 	}
-	return newMerged(base, bursts)
+	return newMerged(base, a.part.dealt(bursts))
 }
 
 // stretch is a time in which the rate is a straight line. Its mass is the integral of the rate, the expected number of
@@ -100,6 +100,7 @@ func (s *stretch) after(mass float64) time.Duration {
 // of mean 1, and one of constant spacing has gaps of exactly 1.
 type flow struct {
 	gaps   sim.Stream
+	first  float64   // mass before the first arrival of constant spacing
 	ahead  []stretch // what follows
 	states *states   // what follows after that, nil for nothing
 	now    stretch
@@ -123,7 +124,7 @@ func (f *flow) next() (sim.Time, bool) {
 			return 0, false
 		}
 		if f.now.spacing != spacing { // what is left of a gap of the other kind means nothing here
-			gap = 0
+			gap = f.first
 			if spacing == ConstantSpacing {
 				gap = -dist.Log(r.Unit())
 			}

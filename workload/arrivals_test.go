@@ -14,7 +14,8 @@ import (
 )
 
 func sourceOf(a Arrivals, seed uint64) source {
-	return newSource(&a, func(purpose string) sim.Stream { return sim.NewStream(seed, purpose) })
+	stream := func(purpose string) sim.Stream { return sim.NewStream(seed, purpose) }
+	return newSource(&a, stream, stream)
 }
 
 // take returns up to n arrivals before end.

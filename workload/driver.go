@@ -21,6 +21,7 @@ type Env struct {
 	Seed    uint64
 	Index   int16     // of the workload among the parts of the run: the Pool of facts
 	Name    string    // of the service and the instance; it keys the random draws
+	Service string    // name of the service; it keys those that its instances have in common if they share a workload
 	Done    sim.Reply // told when no request goes on and none will come
 }
 
@@ -120,7 +121,11 @@ func New(env Env, o Options) *Driver {
 		d.coming = int64(len(d.script))
 	case o.Arrivals != nil:
 		c.request(o.Request)
-		d.source = newSource(o.Arrivals, stream)
+		common := stream
+		if o.Shared {
+			common = func(purpose string) sim.Stream { return sim.NewStream(env.Seed, env.Service+" "+purpose) }
+		}
+		d.source = newSource(o.Arrivals, stream, common)
 		d.limit = valueOr(o.Limit, -1)
 		d.coming = 1
 	default:

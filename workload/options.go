@@ -33,6 +33,7 @@ type Options struct {
 	Stagger  dist.Distribution `yaml:"stagger" doc:"duration, default 0; when each client begins its first request"`
 	Arrivals *Arrivals         `yaml:"arrivals" doc:"an open workload: requests arrive whether or not earlier ones have ended"`
 	Limit    *int64            `yaml:"limit" doc:"count, at least 1, no limit by default; arrivals end after that many"`
+	Shared   bool              `yaml:"shared" doc:"true or false, default false; the clients, or the rates, bursts, trace and limit of arrivals, are those of the whole service, spread evenly over its instances, over those too that have not started or have exited; by default they are those of each instance"`
 	Script   []Scripted        `yaml:"script" doc:"a scripted workload: acquires at given times"`
 	Threads  *int              `yaml:"threads" doc:"count, at least 1, none by default; threads that requests run on: each needs one from its first step to its end, and waits for one first come first served"`
 	Deadline *time.Duration    `yaml:"deadline" doc:"duration, none by default; longest time of a request from its intended arrival, retries included; beyond it the outcome is request_timeout"`
@@ -49,6 +50,8 @@ type Arrivals struct {
 	Modulated *Modulated `yaml:"modulated" doc:"poisson arrivals whose rate jumps between states at random times (MMPP)"`
 	Trace     *Trace     `yaml:"trace" doc:"arrival times from a file"`
 	Bursts    *Bursts    `yaml:"bursts" doc:"many arrivals at one instant, again and again, on top of the others"`
+
+	part part `yaml:"-"` // of them, whose rates are its own already
 }
 
 // Phase is a stretch of time with one rate, or with a rate that changes linearly.

@@ -48,6 +48,9 @@ func (o *Options) Validate(bad func(path, message string)) {
 	if o.Threads != nil {
 		within(bad, "threads", *o.Threads, 1, maxClients)
 	}
+	if o.Shared && o.Script != nil {
+		bad("shared", "is about clients and arrivals; a script is that of each instance")
+	}
 	if o.Script != nil {
 		validateScript(o.Script, under(bad, "script"))
 		for _, f := range []struct {

@@ -47,7 +47,8 @@ func deadlock(v *scenarios.Service, f *workload.Deadlock) string {
 	case f.ForThread > 0:
 		text += fmt.Sprintf("; %d requests at once would be safe", v.Capacity()+*v.Workload.Threads-1)
 	case f.ForLock == 0 && v.Workload.Clients != nil:
-		text += fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", *v.Workload.Clients, scenarios.SafeSize(*v.Workload.Clients, kept))
+		clients := *v.WorkloadOf(0).Clients
+		text += fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", clients, scenarios.SafeSize(clients, kept))
 	case f.ForLock == 0:
 		text += fmt.Sprintf("; a pool of %d is safe for %d requests at once", v.Capacity(), (v.Capacity()-1)/kept)
 	}

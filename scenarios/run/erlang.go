@@ -17,7 +17,7 @@ func erlang(s *scenarios.Scenario, v *scenarios.Service, size int, c *record.Cel
 	if q := c.Requests; v == nil || len(s.All()) > 1 || q.Total == 0 || q.Failed > q.Total/2 || !c.Hold.Mean.Known || !c.Wait.Mean.Known || acquires(v.Workload.Request) != 1 {
 		return nil
 	}
-	rate, ok := meanRate(v.Workload.Arrivals, s.Until.Time)
+	rate, ok := meanRate(v.WorkloadOf(0).Arrivals, s.Until.Time)
 	if !ok {
 		return nil
 	}
@@ -79,7 +79,7 @@ func meanRate(a *workload.Arrivals, until time.Duration) (perSecond float64, ok 
 		if b.Count != nil { // the rate is not the same in the long run
 			return 0, false
 		}
-		perSecond += float64(b.Size) / b.Every.Seconds()
+		perSecond += float64(b.Size) / b.Every.Seconds() / float64(a.Shares())
 	}
 	return perSecond, true
 }

@@ -80,7 +80,7 @@ func lastSize(s *scenarios.Scenario, v *scenarios.Service) int {
 	case s.Server.Cores > 0:
 		n = max(16, 4*s.Server.Cores/v.Instances)
 	}
-	if d := demand(v.Workload); d > 0 {
+	if d := demand(v.WorkloadOf(0)); d > 0 {
 		n = min(n, d+1)
 	}
 	return max(min(n, mostSizes), 2)

@@ -199,9 +199,9 @@ func (w *world) build(a int32) {
 	}
 	m.pool = model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: w.sink, Seed: w.seed, Index: int16(a), Role: role}, m.service.Pool.Options)
 	m.driver = workload.New(workload.Env{
-		Sim: &w.sim, Pool: m.pool, Server: backend, Options: &w.scenario.Server, Sink: w.sink, Seed: w.seed, Index: int16(a), Name: name,
+		Sim: &w.sim, Pool: m.pool, Server: backend, Options: &w.scenario.Server, Sink: w.sink, Seed: w.seed, Index: int16(a), Name: name, Service: m.service.Name,
 		Done: sim.Reply{To: w.id, Kind: drained, A: w.name(a)},
-	}, *m.service.Workload)
+	}, *m.service.WorkloadOf(m.instance))
 	m.actors[1] = w.sim.Actors()
 }
 
