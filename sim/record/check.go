@@ -15,7 +15,7 @@ import (
 //	p(99)<50ms   p(95){wait}<10ms   avg{service=api}<=1s   failed_rate<0.1%   timeouts<=0   throughput>900/s   waiting.max<10
 //
 // Durations are described by p(50), p(90), p(95), p(99), p(99.9), avg, min, max and med: of the latency of successful requests
-// or, with a selector, of {wait}, {hold}, {connect} or {failed_after}. {service=NAME} selects one of several pools, or all those
+// or, with a selector, of {wait}, {hold}, {connect}, {failed_after}, {pooler.wait} or {pooler.connect}. Metrics lists the others. {service=NAME} selects one of several pools, or all those
 // of a service with several instances. Counts are those of one replication, on the average if there are several. The unit of the
 // limit is that of the figure: 50ms, 0.1% (or 0.001), 900/s, or a bare number for a count.
 //
@@ -59,6 +59,7 @@ const (
 type metric struct {
 	name  string
 	unit  string
+	doc   string
 	total bool // known only of all pools together
 	// One of the two is set: a figure of a cell, or one of durations.
 	cell func(*Cell) Float
@@ -68,88 +69,117 @@ type metric struct {
 // durations are what a selector can choose.
 type durations struct {
 	name  string
+	doc   string
 	total bool // known only of all pools together
 	of    func(*Cell) *Summary
 }
 
 // summaries are the durations there are, first those of a check without a selector.
 var summaries = []*durations{
-	{"latency", false, func(c *Cell) *Summary { return &c.Latency }},
-	{"wait", false, func(c *Cell) *Summary { return &c.Wait }},
-	{"hold", false, func(c *Cell) *Summary { return &c.Hold }},
-	{"connect", true, func(c *Cell) *Summary { return &c.Connect }},
-	{"failed_after", true, func(c *Cell) *Summary { return &c.FailedAfter }},
+	{"latency", "from the intended arrival of a request to its end, of successful ones", false, func(c *Cell) *Summary { return &c.Latency }},
+	{"wait", "from an acquire to its grant, where that succeeded", false, func(c *Cell) *Summary { return &c.Wait }},
+	{"hold", "from a grant to the return", false, func(c *Cell) *Summary { return &c.Hold }},
+	{"connect", "of the server's successful connects", true, func(c *Cell) *Summary { return &c.Connect }},
+	{"failed_after", "from the intended arrival of a request to its end, of failed ones", true, func(c *Cell) *Summary { return &c.FailedAfter }},
+	{poolerPrefix + "wait", "from when a client of the pooler wants a server connection until it has one", true,
+		func(c *Cell) *Summary { return &c.pooler().Wait }},
+	{poolerPrefix + "connect", "of successful connects of clients to the pooler", true, func(c *Cell) *Summary { return &c.pooler().Connect }},
+}
+
+// poolerPrefix begins the names of what is of the pooler.
+const poolerPrefix = "pooler."
+
+// pooler returns what is known of the pooler, which is nothing if there is none.
+func (c *Cell) pooler() *PoolerCell {
+	if c.Pooler == nil {
+		return &PoolerCell{}
+	}
+	return c.Pooler
 }
 
 var metrics = allMetrics()
 
 func allMetrics() []*metric {
 	var all []*metric
-	statistic := func(name string, of func(*Summary) Duration) {
-		all = append(all, &metric{name: name, unit: unitDuration, dist: of})
+	statistic := func(name, doc string, of func(*Summary) Duration) {
+		all = append(all, &metric{name: name, unit: unitDuration, doc: doc, dist: of})
 	}
-	statistic("avg", func(s *Summary) Duration { return s.Mean })
-	statistic("min", func(s *Summary) Duration { return s.Min })
-	statistic("max", func(s *Summary) Duration { return s.Max })
-	statistic("med", func(s *Summary) Duration { return s.P50 })
 	for i, q := range new(Summary).percentiles() {
-		statistic(fmt.Sprintf("p(%v)", q.p), func(s *Summary) Duration { return *s.percentiles()[i].to })
+		of := func(s *Summary) Duration { return *s.percentiles()[i].to }
+		statistic(fmt.Sprintf("p(%v)", q.p), fmt.Sprintf("percentile %v", q.p), of)
 	}
+	statistic("avg", "mean", func(s *Summary) Duration { return s.Mean })
+	statistic("min", "shortest", func(s *Summary) Duration { return s.Min })
+	statistic("max", "longest", func(s *Summary) Duration { return s.Max })
+	statistic("med", "median, as p(50)", func(s *Summary) Duration { return s.P50 })
 
-	figure := func(name, unit string, total bool, of func(*Cell) Float) {
-		all = append(all, &metric{name: name, unit: unit, total: total, cell: of})
+	figure := func(name, unit string, total bool, doc string, of func(*Cell) Float) {
+		all = append(all, &metric{name: name, unit: unit, doc: doc, total: total, cell: of})
 	}
-	figure("failed_rate", unitRatio, false, func(c *Cell) Float { return c.FailedRate })
-	figure("throughput", unitRate, false, func(c *Cell) Float { return c.Throughput })
-	figure("makespan", unitDuration, true, func(c *Cell) Float { return c.Makespan.float() })
-	figure("stopped_after", unitDuration, true, func(c *Cell) Float { return c.longest("stop") })
-	figure("closed_after", unitDuration, true, func(c *Cell) Float { return c.longest("close", "shut_down") })
-	figure("moved_after", unitDuration, true, func(c *Cell) Float { return c.longest("connect_to") })
-	figure("leaked", unitCount, true, func(c *Cell) Float { return c.Leaked })
-	figure("empty_after", unitDuration, true, (*Cell).emptyAfter)
-	figure("deadlocks", unitCount, true, (*Cell).deadlocks)
-	figure("core_utilisation", unitRatio, true, func(c *Cell) Float { return c.Server.CoreUtilisation })
+	figure("failed_rate", unitRatio, false, "failed requests, as a share of those that ended", func(c *Cell) Float { return c.FailedRate })
+	figure("throughput", unitRate, false, "successful requests a second", func(c *Cell) Float { return c.Throughput })
+	figure("makespan", unitDuration, true, "until the last request has ended", func(c *Cell) Float { return c.Makespan.float() })
+	figure("stopped_after", unitDuration, true, "longest time that a stop has taken", func(c *Cell) Float { return c.longest("stop") })
+	figure("closed_after", unitDuration, true, "longest time that a close or shut_down has taken", func(c *Cell) Float { return c.longest("close", "shut_down") })
+	figure("moved_after", unitDuration, true, "longest time that a connect_to has taken, until all connections are where they should be",
+		func(c *Cell) Float { return c.longest("connect_to") })
+	figure("leaked", unitCount, true, "connections that were never returned", func(c *Cell) Float { return c.Leaked })
+	figure("empty_after", unitDuration, true, "when so many have leaked that a pool has none left", (*Cell).emptyAfter)
+	figure("deadlocks", unitCount, true, "deadlocks among requests that hold all connections", (*Cell).deadlocks)
+	figure("core_utilisation", unitRatio, true, "share of the time of the server's cores that was used", func(c *Cell) Float { return c.Server.CoreUtilisation })
 
-	figure("total", unitCount, false, func(c *Cell) Float { return c.each(c.Requests.Total) })
-	requests := func(name string, of func(*Requests) int64) {
-		figure(name, unitCount, false, func(c *Cell) Float {
+	figure("total", unitCount, false, "requests", func(c *Cell) Float { return c.each(c.Requests.Total) })
+	requests := func(name, doc string, of func(*Requests) int64) {
+		figure(name, unitCount, false, doc, func(c *Cell) Float {
 			if c.Requests.Total == 0 {
 				return Float{}
 			}
 			return c.each(of(&c.Requests))
 		})
 	}
-	requests("ok", func(r *Requests) int64 { return r.OK })
-	requests("failed", func(r *Requests) int64 { return r.Failed })
-	requests("unfinished", func(r *Requests) int64 { return r.Unfinished })
-	requests("retries", func(r *Requests) int64 { return r.Retries })
-	requests("timeouts", func(r *Requests) int64 {
+	requests("ok", "successful requests", func(r *Requests) int64 { return r.OK })
+	requests("failed", "failed requests", func(r *Requests) int64 { return r.Failed })
+	requests("unfinished", "requests that still went on at the end", func(r *Requests) int64 { return r.Unfinished })
+	requests("retries", "attempts after the first", func(r *Requests) int64 { return r.Retries })
+	requests("timeouts", "requests that failed at a timeout: of an acquire, a connect, the request or a queue", func(r *Requests) int64 {
 		return r.Outcomes[AcquireTimeout] + r.Outcomes[ConnectionTimeout] + r.Outcomes[RequestTimeout] + r.Outcomes[QueueTimeout]
 	})
 	for o := OK + 1; o < NumOutcomes; o++ {
-		requests("outcome("+o.String()+")", func(r *Requests) int64 { return r.Outcomes[o] })
+		requests("outcome("+o.String()+")", "requests that failed so", func(r *Requests) int64 { return r.Outcomes[o] })
 	}
 
-	figure("server.opened", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Opened) })
-	figure("server.closed", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Closed) })
-	figure("server.refused", unitCount, true, func(c *Cell) Float { return c.each(c.Server.Refused) })
-	figure("server.idle_in_transaction_ended", unitCount, true, func(c *Cell) Float { return c.each(c.Server.IdleEnded) })
-	figure("server.peak_open", unitCount, true, func(c *Cell) Float { return ExactFloat(float64(c.Server.PeakOpen)) })
+	figure("server.opened", unitCount, true, "sessions opened", func(c *Cell) Float { return c.each(c.Server.Opened) })
+	figure("server.closed", unitCount, true, "sessions closed", func(c *Cell) Float { return c.each(c.Server.Closed) })
+	figure("server.refused", unitCount, true, "connects refused", func(c *Cell) Float { return c.each(c.Server.Refused) })
+	figure("server.idle_in_transaction_ended", unitCount, true, "sessions ended for being idle in a transaction",
+		func(c *Cell) Float { return c.each(c.Server.IdleEnded) })
+	figure("server.peak_open", unitCount, true, "most sessions open at once", func(c *Cell) Float { return ExactFloat(float64(c.Server.PeakOpen)) })
 
-	for _, level := range []struct {
-		name string
-		of   func(*Levels) *Level3
-	}{
-		{"size", func(l *Levels) *Level3 { return &l.Size }},
-		{"idle", func(l *Levels) *Level3 { return &l.Idle }},
-		{"in_use", func(l *Levels) *Level3 { return &l.InUse }},
-		{"waiting", func(l *Levels) *Level3 { return &l.Waiting }},
-		{"connecting", func(l *Levels) *Level3 { return &l.Opening }},
-	} {
-		figure(level.name+".mean", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Mean })
-		figure(level.name+".max", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Max })
-		figure(level.name+".final", unitCount, false, func(c *Cell) Float { return level.of(&c.Levels).Final })
+	level := func(name, doc string, total bool, of func(*Cell) *Level3) {
+		figure(name+".mean", unitCount, total, doc+", mean over time", func(c *Cell) Float { return of(c).Mean })
+		figure(name+".max", unitCount, total, doc+", most", func(c *Cell) Float { return of(c).Max })
+		figure(name+".final", unitCount, total, doc+", at the end", func(c *Cell) Float { return of(c).Final })
 	}
+	level("size", "connections of the pool", false, func(c *Cell) *Level3 { return &c.Levels.Size })
+	level("idle", "idle connections", false, func(c *Cell) *Level3 { return &c.Levels.Idle })
+	level("in_use", "connections lent out", false, func(c *Cell) *Level3 { return &c.Levels.InUse })
+	level("waiting", "acquires that wait", false, func(c *Cell) *Level3 { return &c.Levels.Waiting })
+	level("connecting", "connections being opened", false, func(c *Cell) *Level3 { return &c.Levels.Opening })
+
+	pooler := func(name, doc string, of func(*PoolerCell) int64) {
+		figure(poolerPrefix+name, unitCount, true, doc, func(c *Cell) Float {
+			if c.Pooler == nil {
+				return Float{}
+			}
+			return c.each(of(c.Pooler))
+		})
+	}
+	level(poolerPrefix+"clients", "sessions of the pooler's clients", true, func(c *Cell) *Level3 { return &c.pooler().Clients })
+	level(poolerPrefix+"waiting", "clients that wait for a server connection", true, func(c *Cell) *Level3 { return &c.pooler().Levels.Waiting })
+	level(poolerPrefix+"size", "server connections of the pooler", true, func(c *Cell) *Level3 { return &c.pooler().Levels.Size })
+	level(poolerPrefix+"in_use", "server connections of the pooler that are lent out", true, func(c *Cell) *Level3 { return &c.pooler().Levels.InUse })
+	pooler("refused", "connects of clients that failed", func(p *PoolerCell) int64 { return p.Refused })
+	pooler("timeouts", "waits that ended at query_wait_timeout", func(p *PoolerCell) int64 { return p.Timeouts })
 	return all
 }
 
@@ -462,6 +492,13 @@ func (p *checkParser) metric() (*metric, error) {
 	p.space()
 	at := p.pos
 	name := p.until(notInName)
+	words := p.text[at:] // what reports write in two words is two words here: in use, wait p99
+	if i := strings.IndexAny(words, "{<>=!"); i >= 0 {
+		words = strings.TrimSpace(words[:i])
+	}
+	if meant, ok := meantBy(words); ok && words != meant {
+		return nil, p.fail(at, "unknown metric %q, did you mean %s?", words, meant)
+	}
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
 		if m.name == name {
@@ -598,6 +635,9 @@ func (p *checkParser) limit(m *metric) (float64, string, error) {
 		return v, s, nil
 	}
 	v, err := strconv.ParseFloat(s, 64)
+	if m.name == "failed" && strings.HasSuffix(s, "%") {
+		return bad("a count: failed_rate is the share")
+	}
 	if err != nil || !isPlain(s) {
 		return bad("a count: want a number without a unit, such as 10")
 	}
