@@ -173,6 +173,10 @@ func (s *Scenario) validateAction(n int, bad func(path, message string)) {
 		s.noTarget(a, bad)
 		return
 	}
+	if v.PoolOf != "" && (a.Do == nil || *a.Do != Stop) {
+		bad("service", fmt.Sprintf("want %q: all but a stop is done to the program and its pool, which are those of that service", v.PoolOf))
+		return
+	}
 	switch {
 	case a.Instance == nil:
 	case *a.Instance < 1 || *a.Instance > v.Instances:
@@ -219,7 +223,7 @@ func (s *Scenario) possible(n int, v *Service, instance int, at time.Duration, b
 	gone, since := false, time.Duration(-1)
 	for i := range s.Actions {
 		b := &s.Actions[i]
-		if t := s.Target(b); t == nil || t.Name != v.Name || !b.Exits() && (b.Do == nil || *b.Do != Restart) {
+		if t := s.Target(b); t == nil || t.Name != v.Owner() || !b.Exits() && (b.Do == nil || *b.Do != Restart) {
 			continue
 		}
 		// Of what is done at one time, that which is listed last counts.
@@ -252,7 +256,8 @@ func (s *Scenario) stops(v *Service) bool {
 	since := make([]time.Duration, len(stopped)) // when that was decided
 	for i := range s.Actions {
 		a := &s.Actions[i]
-		if t := s.Target(a); t == nil || t.Name != v.Name || a.Do == nil || *a.Do == Close {
+		t := s.Target(a)
+		if t == nil || a.Do == nil || *a.Do == Close || t.Name != v.Name && (t.Name != v.Owner() || *a.Do == Stop) {
 			continue
 		}
 		for j := range stopped {

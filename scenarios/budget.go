@@ -14,7 +14,7 @@ import (
 // pool. A service whose pools have no limit has no part in it. Pools behind the pooler count by the pooler.
 func (s *Scenario) Budget() *record.Budget {
 	o := &s.Server
-	if o.ConnectionLimit == 0 || s.instances() < 2 {
+	if o.ConnectionLimit == 0 || s.pools() < 2 {
 		return nil
 	}
 	b := &record.Budget{Limit: o.ConnectionLimit, Reserved: o.SuperuserReserved + o.Reserved}
@@ -28,6 +28,9 @@ func (s *Scenario) Budget() *record.Budget {
 	pooled := map[string]bool{} // roles that connect through the pooler, of which each has server connections of its own
 	for i := range s.Services {
 		v := &s.Services[i]
+		if v.PoolOf != "" {
+			continue // its connections are counted there
+		}
 		if s.Pooler != nil && !v.Direct {
 			if !pooled[v.Role] {
 				pooled[v.Role] = true

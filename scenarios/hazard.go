@@ -5,18 +5,77 @@ import (
 
 	"poolwise/pool/models"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // Hazards returns what can go wrong by the scenario alone, whether or not it does: requests that hold connections while they wait
 // for another, or for a thread, can fill a pool and wait for each other.
 func (s *Scenario) Hazards() []record.Diagnosis {
 	var all []record.Diagnosis
-	for _, v := range s.All() {
-		if text := v.canDeadlock(); text != "" {
-			all = append(all, record.Diagnosis{Service: v.Name, Kind: record.CanDeadlock, Text: text})
+	services := s.All()
+	for i := range services {
+		v := &services[i]
+		text := v.canDeadlock()
+		switch {
+		case text == "" && v.PoolOf == "":
+			text = canDeadlockTogether(v, s.Users(v.Name))
+		case text != "" && v.PoolOf != "":
+			text = "of " + v.Name + ": " + text
+		}
+		if text != "" {
+			all = append(all, record.Diagnosis{Service: v.Owner(), Kind: record.CanDeadlock, Text: text})
 		}
 	}
 	return all
+}
+
+// Users returns the services that use the pool of one, itself the first.
+func (s *Scenario) Users(owner string) []*Service {
+	var users []*Service
+	all := s.All()
+	for _, own := range []bool{true, false} {
+		for i := range all {
+			if v := &all[i]; v.Owner() == owner && own == (v.PoolOf == "") {
+				users = append(users, v)
+			}
+		}
+	}
+	return users
+}
+
+// canDeadlockTogether says how requests of several services come to wait for each other on the pool of v, empty if they cannot, or if
+// those of one can do so alone.
+func canDeadlockTogether(v *Service, users []*Service) string {
+	safe, nested := 1, 0
+	var names []string
+	for _, u := range users {
+		if u.canDeadlock() != "" {
+			return ""
+		}
+		if kept := u.Workload.Nesting(); kept > 0 {
+			safe += u.AtOnce() * kept // alone they cannot, so their number has a limit
+			nested++
+			names = append(names, u.Name)
+		}
+	}
+	if size := v.Capacity(); nested < 2 || size == 0 || size >= safe {
+		return ""
+	}
+	return fmt.Sprintf("requests of %s hold connections while they wait for one more: together they can fill the pool of %d and wait for each other; the smallest safe pool is %d",
+		wording.And(names), v.Capacity(), safe)
+}
+
+// AtOnce returns how many requests of one instance can go on at once and hold connections, 0 for any number.
+func (v *Service) AtOnce() int {
+	n := 0
+	w := v.WorkloadOf(0)
+	if w.Clients != nil {
+		n = *w.Clients
+	}
+	if w.Threads != nil && (n == 0 || n > *w.Threads) {
+		n = *w.Threads
+	}
+	return n
 }
 
 // Capacity returns the most connections of the pool of one instance, 0 if there is no limit.
@@ -42,9 +101,7 @@ func (v *Service) canDeadlock() string {
 		}
 		return ""
 	}
-	if w.Threads != nil && (requests == 0 || requests > *w.Threads) {
-		requests = *w.Threads
-	}
+	requests = v.AtOnce()
 	kept := w.Nesting()
 	switch {
 	case kept == 0 || requests > 0 && size >= SafeSize(requests, kept):

@@ -76,11 +76,18 @@ func (s *Scenario) validateTimes(bad func(path, message string)) {
 	}
 }
 
-// instances returns how many pools there are.
-func (s *Scenario) instances() int {
+// instances returns how many instances of services there are.
+func (s *Scenario) instances() int { return s.count(func(*Service) bool { return true }) }
+
+// pools returns how many pools there are.
+func (s *Scenario) pools() int { return s.count(func(v *Service) bool { return v.PoolOf == "" }) }
+
+func (s *Scenario) count(which func(*Service) bool) int {
 	n := 0
 	for _, v := range s.All() {
-		n += max(0, min(v.Instances, maxInstances+1))
+		if which(&v) {
+			n += max(0, min(v.Instances, maxInstances+1))
+		}
 	}
 	return n
 }
@@ -169,6 +176,10 @@ func (s *Scenario) validateParent(v *Service, bad func(path, message string)) {
 		bad("pool.parent", fmt.Sprintf("there is no service %q", name))
 		return
 	}
+	if parent.PoolOf != "" {
+		bad("pool.parent", fmt.Sprintf("want a service with a pool of its own; %q uses that of %q", name, parent.PoolOf))
+		return
+	}
 	seen := map[string]bool{}
 	for up := name; up != ""; up = parentOf(s.service(up)) {
 		if seen[up] {
@@ -210,12 +221,13 @@ func parentOf(v *Service) string {
 
 // validate checks one service of s.
 func (v *Service) validate(s *Scenario, bad func(path, message string)) {
-	if v.Pool == nil && v.PoolOf == "" {
-		bad("pool", "there is no pool: want a model and its options, or pool_of; without a pool it is {model: none}")
-	} else if v.Pool == nil {
-		// validatePoolOf looks at it.
-	} else if m, ok := models.Named(v.Pool.Model); ok {
-		m.Validate(v.Pool.Options, under(bad, "pool"))
+	switch {
+	case v.Pool != nil:
+		if m, ok := models.Named(v.Pool.Model); ok {
+			m.Validate(v.Pool.Options, under(bad, "pool"))
+		}
+	case v.PoolOf == "":
+		bad("pool", "there is no pool: want a model and its options; without a pool it is {model: none}")
 	}
 	if v.Workload == nil {
 		bad("workload", "there is no workload: want clients, arrivals or a script, and a request")
@@ -281,6 +293,8 @@ func (s *Scenario) validateCheck(c Check, names []string, bad func(path, message
 		return
 	}
 	switch {
+	case e.OfPooler() && s.Pooler == nil:
+		bad("", "it is about a pooler, and there is none")
 	case e.Service() == "" || names == nil || slices.Contains(names, e.Service()):
 	case s.Services == nil:
 		bad("", "there is only one service here; leave out service="+e.Service())

@@ -19,6 +19,7 @@ type deed struct {
 	done   bool // completely
 	waited bool // it is a close that keeps the run going
 	left   int  // connections not returned
+	ending int  // workloads that it waits for
 }
 
 // prepare readies a world of n members for the actions, before anything else is made.
@@ -78,12 +79,24 @@ func (w *world) act(i int32) {
 		w.restart(m)
 	case *a.Do == scenarios.Close:
 		w.closePool(i)
-	case m.over:
-		w.stopped(i)
+	case *a.Do == scenarios.ShutDown:
+		w.stop(i, m.users)
 	default:
-		m.ending = append(m.ending, i)
-		m.driver.Stop()
+		w.stop(i, []int32{d.member})
 	}
+}
+
+// stop lets no further request come to some members; when their workloads are over the deed goes on.
+func (w *world) stop(i int32, members []int32) {
+	w.deeds[i].ending = 1
+	for _, a := range members {
+		if m := &w.members[a]; !m.over {
+			w.deeds[i].ending++
+			m.ending = append(m.ending, i)
+			m.driver.Stop()
+		}
+	}
+	w.stopped(i)
 }
 
 // place returns the index of a place that pools can connect to.
@@ -101,8 +114,11 @@ func (w *world) complete(i int32) {
 	w.deeds[i].done, w.deeds[i].ended = true, w.sim.Now()
 }
 
-// stopped goes on with a stop or a shut_down when the workload is over.
+// stopped goes on with a stop or a shut_down when one more of its workloads is over.
 func (w *world) stopped(i int32) {
+	if w.deeds[i].ending--; w.deeds[i].ending > 0 {
+		return
+	}
 	if a := &w.scenario.Actions[w.deeds[i].action]; *a.Do == scenarios.ShutDown {
 		w.closePool(i)
 		return
@@ -141,6 +157,11 @@ func (w *world) closed(i, notReturned int32) {
 // exit ends a program: what it had at the servers ends with it, and what it was about to do is not done.
 func (w *world) exit(m *member) {
 	for _, a := range m.program {
+		if !w.members[a].exited {
+			w.findDeadlock(a)
+		}
+	}
+	for _, a := range m.program {
 		w.exitOne(a)
 	}
 }
@@ -150,7 +171,6 @@ func (w *world) exitOne(a int32) {
 	if m.exited {
 		return
 	}
-	w.findDeadlock(a)
 	m.exited, m.ending, m.frozen = true, nil, 0
 	for id := m.actors[0]; id < m.actors[1]; id++ {
 		w.sim.Remove(id)
@@ -175,11 +195,17 @@ func (w *world) restart(m *member) {
 		m := &w.members[a]
 		m.life++
 		m.over, m.exited = false, false
-		w.build(a)
+	}
+	for _, a := range m.program {
+		if m := &w.members[a]; m.owner == a {
+			w.build(m)
+		}
 	}
 	for _, a := range m.program {
 		w.adopt(a)
-		w.sim.Soon(sim.Event{To: w.id, Kind: starting, A: w.name(a)})
+		if w.members[a].owner == a {
+			w.sim.Soon(sim.Event{To: w.id, Kind: starting, A: w.name(a)})
+		}
 	}
 }
 

@@ -11,16 +11,19 @@ import (
 	"poolwise/workload"
 )
 
-// findDeadlock notes the deadlock of a member, if there was one.
+// findDeadlock notes the deadlock on the pool of a member, if it has one and there was one.
 func (w *world) findDeadlock(a int32) {
 	m := &w.members[a]
+	if m.owner != a {
+		return
+	}
 	if f := m.driver.Deadlock(); f != nil {
-		w.findings = append(w.findings, record.Finding{Pool: int16(a), Kind: record.Deadlocked, At: f.At, Text: deadlock(m.service, f)})
+		w.findings = append(w.findings, record.Finding{Pool: int16(a), Kind: record.Deadlocked, At: f.At, Text: deadlock(w.scenario.Users(m.service.Name), f)})
 	}
 }
 
 // deadlock says who waited for whom, and what would have been safe.
-func deadlock(v *scenarios.Service, f *workload.Deadlock) string {
+func deadlock(users []*scenarios.Service, f *workload.Deadlock) string {
 	var waits []string
 	for _, k := range []struct {
 		n    int
@@ -43,16 +46,35 @@ func deadlock(v *scenarios.Service, f *workload.Deadlock) string {
 	if f.Holders == 1 {
 		text = strings.Replace(text, "1 requests hold all", "1 request holds all", 1)
 	}
-	switch kept := v.Workload.Nesting(); {
-	case f.ForThread > 0:
-		text += fmt.Sprintf("; %d requests at once would be safe", v.Capacity()+*v.Workload.Threads-1)
-	case f.ForLock == 0 && v.Workload.Clients != nil:
-		clients := *v.WorkloadOf(0).Clients
-		text += fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", clients, scenarios.SafeSize(clients, kept))
-	case f.ForLock == 0:
-		text += fmt.Sprintf("; a pool of %d is safe for %d requests at once", v.Capacity(), (v.Capacity()-1)/kept)
+	return text + safety(users, f)
+}
+
+// safety says what would have been safe, as far as that can be said of the services that use the pool.
+func safety(users []*scenarios.Service, f *workload.Deadlock) string {
+	var in []*scenarios.Service // the deadlock
+	smallest, known := 1, true
+	for _, v := range users {
+		if kept := v.Workload.Nesting(); kept > 0 || v.Workload.Threads != nil {
+			in = append(in, v)
+			smallest += v.AtOnce() * kept
+			known = known && v.AtOnce() > 0
+		}
 	}
-	return text
+	switch v := in[0]; {
+	case len(in) > 1 && known && f.ForThread == 0 && f.ForLock == 0:
+		return fmt.Sprintf("; the smallest safe pool is %d", smallest)
+	case len(in) > 1:
+		return ""
+	case f.ForThread > 0:
+		return fmt.Sprintf("; %d requests at once would be safe", v.Capacity()+*v.Workload.Threads-1)
+	case f.ForLock > 0:
+		return ""
+	case v.Workload.Clients != nil:
+		clients := *v.WorkloadOf(0).Clients
+		return fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", clients, scenarios.SafeSize(clients, v.Workload.Nesting()))
+	default:
+		return fmt.Sprintf("; a pool of %d is safe for %d requests at once", v.Capacity(), (v.Capacity()-1)/v.Workload.Nesting())
+	}
 }
 
 // diagnose adds to a cell what follows from its scenario: what can go wrong and has not, and the budget of connections.

@@ -47,8 +47,8 @@ func instances(s *scenarios.Scenario, v *scenarios.Service, surge int) *record.I
 		return nil
 	}
 	for _, other := range s.All() {
-		if child, ok := other.Pool.Options.(pool.ChildOptions); other.Name == v.Name || ok && child.ParentName() != "" {
-			continue // a child opens connections in the place of its parent
+		if child, ok := other.Pool.Options.(pool.ChildOptions); other.Owner() == v.Owner() || other.PoolOf != "" || ok && child.ParentName() != "" {
+			continue // a child opens connections in the place of its parent, and who has no pool opens none
 		}
 		if o := limitOf(s, &other); o.Of == l.Of && (l.Of != "role" || other.Role == v.Role) {
 			l.Others += other.Instances * sizeOf(other.Pool)

@@ -146,6 +146,7 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 	var stages *record.Stages
 	if opt.Stages {
 		stages = record.NewStages(from, j.replication == 0)
+		stages.PoolOf(poolOf(sc))
 		extra = append(extra, stages)
 	}
 	w := newWorld(sc, seed, from, extra...)

@@ -55,6 +55,9 @@ func Sizes(s *scenarios.Scenario) (axis string, err error) {
 // sizeKey returns the path of the size of service i, empty if its pool has none.
 func sizeKey(s *scenarios.Scenario, i int) string {
 	v := s.All()[i]
+	if v.PoolOf != "" {
+		return ""
+	}
 	m, ok := models.Named(v.Pool.Model)
 	if !ok {
 		panic(fmt.Sprintf("run: no model %q in a valid scenario", v.Pool.Model))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"poolwise/pool"
 	"poolwise/pool/models"
@@ -16,7 +17,7 @@ import (
 )
 
 // world is one replication of one cell: a clock, servers, perhaps a pooler before the first, and for each instance of each service
-// a pool and its workload.
+// a workload and its pool, or that of another.
 type world struct {
 	sim      sim.Sim
 	id       sim.ActorID
@@ -42,13 +43,17 @@ type member struct {
 	name     string
 	service  *scenarios.Service
 	instance int
+	owner    int32   // member whose pool it uses: itself, unless it has none of its own
+	users    []int32 // of an owner: the members that use its pool, itself the first
 	parent   int32   // member whose pool is the parent of this one's; -1
-	program  []int32 // members whose pools are in one program, this one included
+	program  []int32 // members in one program, this one included
 	life     int32   // how often it was restarted
 
-	pool   pool.Pool
+	pool   pool.Pool // of its owner, as backend and route are
 	driver *workload.Driver
+	place  server.Backend // what the pool connects to
 	route  *server.Route  // nil if no action moves it
+	ready  bool           // of an owner: the pool; of another: its time has come
 	actors [2]sim.ActorID // they are those from the first to before the second
 	over   bool           // the workload
 	exited bool           // the program
@@ -60,7 +65,7 @@ type member struct {
 // The events of the world. A is the member in its life (see name), or the deed.
 const (
 	starting sim.Kind = iota // its time has come
-	started                  // its pool is ready, B: 0 or the code of its failure
+	started                  // an owner: its pool is ready, B: 0 or the code of its failure
 	drained                  // its workload is over
 	acting                   // A: a deed, whose time has come
 	closed                   // A: a deed, the close of a pool, B: connections that were not returned
@@ -76,6 +81,9 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.id = w.sim.Add(w)
 	names := sc.PoolNames()
 	w.recorder = record.NewRecorder(len(names), from)
+	if pools := poolOf(sc); pools != nil {
+		w.recorder.PoolOf(pools)
+	}
 	w.recorder.Group(groups(sc))
 	w.sink = w.recorder
 	if len(extra) > 0 {
@@ -91,14 +99,11 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	}
 	w.relate()
 	for a := range w.members {
-		m := &w.members[a]
-		w.recorder.Capacity(a, m.service.Capacity())
-		w.build(int32(a))
-		at := sim.Time(0).Add(m.service.StartAt)
-		for range m.instance {
-			at = at.Add(m.service.StartEvery)
+		if m := &w.members[a]; m.owner == int32(a) {
+			w.recorder.Capacity(a, m.service.Capacity())
+			w.build(m)
+			w.sim.At(m.begins(), sim.Event{To: w.id, Kind: starting, A: w.name(int32(a))})
 		}
-		w.sim.At(at, sim.Event{To: w.id, Kind: starting, A: w.name(int32(a))})
 	}
 	for a := range w.members {
 		w.adopt(int32(a))
@@ -106,6 +111,26 @@ func newWorld(sc *scenarios.Scenario, seed uint64, from sim.Time, extra ...recor
 	w.busy = len(w.members)
 	w.plan()
 	return w
+}
+
+// poolOf returns for each instance of each service the index of that whose pool it uses, nil if each has its own.
+func poolOf(sc *scenarios.Scenario) []int16 {
+	services := sc.All()
+	if !slices.ContainsFunc(services, func(v scenarios.Service) bool { return v.PoolOf != "" }) {
+		return nil
+	}
+	first, n := map[string]int{}, 0
+	for _, v := range services {
+		first[v.Name] = n
+		n += v.Instances
+	}
+	var pools []int16
+	for _, v := range services {
+		for i := range v.Instances {
+			pools = append(pools, int16(first[v.Owner()]+i))
+		}
+	}
+	return pools
 }
 
 // groups returns the services with several instances.
@@ -135,7 +160,8 @@ func (w *world) addServers() {
 	}
 }
 
-// relate finds the parent of each pool: that of the instance of the same number of the service that it names, in one program.
+// relate finds whose pool each member uses, and the parent of that: those of the instance of the same number of the service named,
+// which is in the same program.
 func (w *world) relate() {
 	first := map[string]int32{} // member of the first instance
 	for a := len(w.members) - 1; a >= 0; a-- {
@@ -145,6 +171,14 @@ func (w *world) relate() {
 	for a := range w.members {
 		m := &w.members[a]
 		program[a] = int32(a)
+		m.owner = first[m.service.Owner()] + int32(m.instance)
+		if m.owner == int32(a) {
+			m.users = append([]int32{m.owner}, m.users...)
+		} else {
+			o := &w.members[m.owner]
+			o.users = append(o.users, int32(a))
+			continue
+		}
 		if o, ok := m.service.Pool.Options.(pool.ChildOptions); ok && o.ParentName() != "" {
 			m.parent = first[o.ParentName()] + int32(m.instance)
 		}
@@ -152,9 +186,11 @@ func (w *world) relate() {
 	for range w.members { // until nothing changes, which is soon: families are small
 		changed := false
 		for a := range w.members {
-			if p := w.members[a].parent; p >= 0 && program[a] != program[p] {
-				program[a] = min(program[a], program[p])
-				program[p], changed = program[a], true
+			for _, p := range []int32{w.members[a].parent, w.members[a].owner} {
+				if p >= 0 && program[a] != program[p] {
+					program[a] = min(program[a], program[p])
+					program[p], changed = program[a], true
+				}
 			}
 		}
 		if !changed {
@@ -170,9 +206,18 @@ func (w *world) relate() {
 	}
 }
 
-// build gives a member its pool and its workload.
-func (w *world) build(a int32) {
-	m := &w.members[a]
+// begins returns when a member starts.
+func (m *member) begins() sim.Time {
+	at := sim.Time(0).Add(m.service.StartAt)
+	for range m.instance {
+		at = at.Add(m.service.StartEvery)
+	}
+	return at
+}
+
+// build gives an owner its pool, and all who use that their workloads.
+func (w *world) build(m *member) {
+	a := m.owner
 	model, ok := models.Named(m.service.Pool.Model)
 	role, known := w.scenario.Server.Role(m.service.Role)
 	if !ok || !known {
@@ -193,16 +238,38 @@ func (w *world) build(a int32) {
 		w.moves.to[a] = place
 		backend = m.route
 	}
+	m.place, m.ready = backend, false
+	m.pool = model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: w.sink, Seed: w.seed, Index: int16(a), Role: role}, m.service.Pool.Options)
+	var drivers []*workload.Driver
+	for i, u := range m.users {
+		if i > 0 {
+			w.members[u].share(&w.sim, m)
+		}
+		drivers = append(drivers, w.employ(u))
+	}
+	if len(drivers) > 1 {
+		workload.OnePool(drivers...)
+	}
+}
+
+// share gives a member the pool of another.
+func (m *member) share(s *sim.Sim, owner *member) {
+	m.pool, m.place, m.route, m.ready, m.actors[0] = owner.pool, owner.place, owner.route, false, s.Actors()
+}
+
+// employ gives a member that has its pool a workload.
+func (w *world) employ(a int32) *workload.Driver {
+	m := &w.members[a]
 	name := m.name
 	if m.life > 0 { // with luck of its own
 		name = fmt.Sprintf("%s, life %d", name, m.life+1)
 	}
-	m.pool = model.New(pool.Env{Sim: &w.sim, Server: backend, Sink: w.sink, Seed: w.seed, Index: int16(a), Role: role}, m.service.Pool.Options)
 	m.driver = workload.New(workload.Env{
-		Sim: &w.sim, Pool: m.pool, Server: backend, Options: &w.scenario.Server, Sink: w.sink, Seed: w.seed, Index: int16(a), Name: name, Service: m.service.Name,
+		Sim: &w.sim, Pool: m.pool, Server: m.place, Options: &w.scenario.Server, Sink: w.sink, Seed: w.seed, Index: int16(a), Name: name, Service: m.service.Name,
 		Done: sim.Reply{To: w.id, Kind: drained, A: w.name(a)},
 	}, *m.service.WorkloadOf(m.instance))
 	m.actors[1] = w.sim.Actors()
+	return m.driver
 }
 
 // adopt gives a pool its parent.
@@ -232,16 +299,39 @@ func (w *world) Handle(ev sim.Event) {
 	}
 	switch ev.Kind {
 	case starting:
-		m.pool.Start(sim.Reply{To: w.id, Kind: started, A: ev.A})
+		w.begin(a, m)
 	case started:
-		if o := server.OutcomeOf(ev.B); o != record.OK {
-			// A program whose pool cannot be built does not serve: its workload is over before it began.
-			w.over(m)
-			return
-		}
-		m.driver.Start()
+		w.started(m, server.OutcomeOf(ev.B))
 	case drained:
 		w.over(m)
+	}
+}
+
+// begin: the time of a member has come.
+func (w *world) begin(a int32, m *member) {
+	if m.owner != a {
+		m.ready = true
+		if w.members[m.owner].ready && !m.over {
+			m.driver.Start()
+		}
+		return
+	}
+	for _, u := range m.users[1:] {
+		w.sim.After(w.members[u].begins().Sub(m.begins()), sim.Event{To: w.id, Kind: starting, A: w.name(u)})
+	}
+	m.pool.Start(sim.Reply{To: w.id, Kind: started, A: w.name(a)})
+}
+
+// started: the pool of a member has been built or, with another outcome than OK, could not be.
+func (w *world) started(m *member, o record.Outcome) {
+	m.ready = o == record.OK
+	for i, u := range m.users {
+		switch u := &w.members[u]; {
+		case !m.ready: // a program whose pool cannot be built does not serve: its workload is over before it began
+			w.over(u)
+		case (i == 0 || u.ready) && !u.over:
+			u.driver.Start()
+		}
 	}
 }
 

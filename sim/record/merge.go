@@ -66,6 +66,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 		}
 	}
 	c.Services = c.mergeGroups(runs)
+	c.nameOwners(runs[0], pools)
 	return c
 }
 

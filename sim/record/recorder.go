@@ -24,6 +24,7 @@ type Recorder struct {
 	open     int64
 	peakOpen int64
 
+	poolOf []int16     // by part: whose pool it uses; nil if each has its own
 	pooler *poolerPart // nil until there is one
 	groups *groups     // nil for none
 
@@ -226,7 +227,7 @@ func (r *Recorder) Finish(end sim.Time, busy time.Duration, cores int) *Run {
 	r.tick(end)
 	r.connect.Rest()
 	run := &Run{
-		From: r.from, End: end, Connect: r.connect,
+		From: r.from, End: end, Connect: r.connect, PoolOf: r.poolOf,
 		Server: ServerStats{Opened: r.opened, Closed: r.closed, Refused: r.refused, PeakOpen: r.peakOpen},
 	}
 	run.Series = r.finishSeries(run)
@@ -269,7 +270,8 @@ func (p *part) levels(from, end sim.Time) Levels {
 // Run is what was measured in one replication.
 type Run struct {
 	From, End sim.Time
-	Parts     []Part // one for each pool
+	Parts     []Part  // one for each pool, and for each that uses the pool of another
+	PoolOf    []int16 // by part: whose pool it uses; nil if each has its own
 	Groups    []GroupRun
 	Levels    Levels // of all pools together
 	Connect   Histogram

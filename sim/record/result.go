@@ -88,6 +88,7 @@ type PoolCell struct {
 	Name       string   `json:"name"`
 	Service    string   `json:"service,omitempty"`   // of a pool: its service, if that has several
 	Instances  int      `json:"instances,omitempty"` // of a service
+	PoolOf     string   `json:"pool_of,omitempty"`   // whose pool it uses if it has none of its own: of the levels, only waiting is known
 	Requests   Requests `json:"requests"`
 	Latency    Summary  `json:"latency"`
 	Wait       Summary  `json:"wait"`
