@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -14,7 +15,9 @@ import (
 type scale struct {
 	lo, hi   float64
 	log      bool
-	empty    bool // there is nothing above 0 to show
+	empty    bool    // there is nothing above 0 to show
+	whole    bool    // ticks are at whole numbers
+	parts    float64 // how many there are room for; 0 for five
 	from, to vg.Length
 }
 
@@ -82,7 +85,10 @@ func (s scale) round() []float64 {
 	if s.empty {
 		return []float64{0}
 	}
-	least := (s.hi - s.lo) / 5
+	least := (s.hi - s.lo) / cmp.Or(s.parts, 5)
+	if s.whole {
+		least = max(least, 1)
+	}
 	step := math.Pow10(int(math.Floor(math.Log10(least))))
 	for _, times := range []float64{2, 2.5, 2} { // 1, 2, 5, 10
 		if step < least {

@@ -49,6 +49,7 @@ var numbers = regexp.MustCompile(`-?[0-9][0-9.e+-]*`)
 // read takes an SVG apart; everything must lie on the sheet.
 func read(t interface{ Fatalf(string, ...any) }, svg []byte) drawing {
 	var d drawing
+	high := float64(height)
 	number := func(s string, most float64) float64 {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(v >= -1 && v <= most+1) {
@@ -73,12 +74,14 @@ func read(t interface{ Fatalf(string, ...any) }, svg []byte) drawing {
 			attr[a.Name.Local] = a.Value
 		}
 		switch e.Name.Local {
+		case "svg":
+			high, _ = strconv.ParseFloat(strings.TrimSuffix(attr["height"], "pt"), 64)
 		case "text":
 			var s string
 			if err := dec.DecodeElement(&s, &e); err != nil {
 				t.Fatalf("%v", err)
 			}
-			d.texts = append(d.texts, text{s, number(attr["x"], width), number(strings.TrimPrefix(attr["y"], "-"), height)})
+			d.texts = append(d.texts, text{s, number(attr["x"], width), number(strings.TrimPrefix(attr["y"], "-"), high)})
 		case "path":
 			if strings.ContainsAny(attr["d"], "NIn") { // NaN, Inf
 				t.Fatalf("path %s", attr["d"])
@@ -87,7 +90,7 @@ func read(t interface{ Fatalf(string, ...any) }, svg []byte) drawing {
 			for _, point := range strings.FieldsFunc(attr["d"], func(r rune) bool { return strings.ContainsRune("MLZ", r) }) {
 				xy := numbers.FindAllString(point, -1)
 				p.x = append(p.x, number(xy[0], width))
-				number(xy[1], height)
+				number(xy[1], high)
 			}
 			d.paths = append(d.paths, p)
 		}
@@ -286,25 +289,6 @@ func TestPercentileCurve(t *testing.T) {
 	}
 	if d := read(t, svg); !d.has("8 of 24 settings are shown, evenly chosen.") {
 		t.Errorf("texts %v", d.texts)
-	}
-}
-
-func TestLevelsOverTime(t *testing.T) {
-	svg, err := LevelsOverTime(lab(3), 1, "svg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := read(t, svg)
-	for _, want := range []string{
-		"sizing-knee: connections over time at pool.max=4", "Connections", "Waiting for a connection", "size", "idle", "in use", "connecting",
-		"time", "0", "200 ms", "Line: mean; band: up to the maximum. First of the replications.",
-	} {
-		if !d.has(want) {
-			t.Errorf("no text %q", want)
-		}
-	}
-	if lines, bands := d.count("stroke-width:1.5"), d.count("fill-opacity"); lines != 5 || bands < 5 {
-		t.Errorf("%d lines and %d bands, want 5 levels", lines, bands)
 	}
 }
 

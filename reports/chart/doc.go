@@ -1,6 +1,7 @@
 // Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting, latency by
-// percentile, where the time went, and the levels of a pool over time. A chart is a function of a finished record.Result: equal
-// results give equal bytes. Charts are 900 x 600 pixels, in colours (after Okabe and Ito) that the colour-blind can tell apart.
+// percentile, where the time went, and the levels of pools over time. A chart is a function of a finished record.Result: equal
+// results give equal bytes. Charts are 900 x 600 pixels, higher if services have panels of their own, in colours (after Okabe and
+// Ito) that the colour-blind can tell apart.
 //
 // Latency is that of served requests. Where requests failed, points are hollow, lines dashed, and the share that was served stands
 // beside them. The errors are an unknown format and a chart that the result has no figures for.
@@ -69,7 +70,7 @@ func All(r *record.Result, format string) ([]Named, error) {
 		}
 	}
 	for _, i := range some(len(r.Cells), mostLines) {
-		if levels(r.Cells[i].Curves.Levels) == nil {
+		if !hasLevels(&r.Cells[i].Curves.Levels) {
 			continue
 		}
 		name := "levels"

@@ -1,11 +1,12 @@
 package chart
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"gonum.org/v1/plot/vg"
@@ -14,144 +15,612 @@ import (
 	"poolwise/sim/record"
 )
 
-// LevelsOverTime draws the levels of one cell's pools over time, in its first replication: connections by state, and those who
-// wait. A line is the mean of a short while, the band above it reaches up to the maximum.
+// LevelsOverTime draws how one cell's pools fared over time, in its first replication: connections by state below their maximum,
+// those who wait, and how many requests ended well or not. Several services have their panels one below the other, after one
+// of all their connections. Areas are means of a short while, lines the most in it; faults, actions and the warm-up are marked.
 func LevelsOverTime(r *record.Result, cell int, format string) ([]byte, error) {
 	if cell < 0 || cell >= len(r.Cells) {
 		return nil, errors.New("levels: there is no such cell")
 	}
 	c := &r.Cells[cell]
-	all := levels(c.Curves.Levels)
-	if all == nil {
+	if !hasLevels(&c.Curves.Levels) {
 		return nil, errors.New("levels: the result has no levels over time; one that was read from JSON has figures only")
 	}
-	return render(format, func(s *sheet) { drawLevels(s, r, c, all) })
+	o := newOvertime(r, c)
+	return renderHigh(format, o.height(), o.draw)
+}
+
+func hasLevels(s *record.Series) bool { return s.Bin > 0 && bins(s) > 0 }
+
+func bins(s *record.Series) (n int) {
+	for _, mean := range s.Mean {
+		n = max(n, len(mean))
+	}
+	return n
+}
+
+// overtime is a chart of levels over time.
+type overtime struct {
+	r      *record.Result
+	cell   *record.Cell
+	window time.Duration // that is one step
+	end    time.Duration
+	all    course // of all pools
+	each   []course
+	marks  []moment
+}
+
+// course is what is drawn of some pools.
+type course struct {
+	name             string
+	slots            int
+	instances        int
+	size, inUse      level
+	connecting, idle level
+	other            level // checked, returned or closed
+	waiting          level
+	ok, failed       []float64 // requests that ended, per second
+	note             string
 }
 
 // level is the course of one level.
-type level struct {
-	name      string
-	color     color.Color
-	mean, max []float64
+type level struct{ mean, max []float64 }
+
+func (l level) most() float64 { return slices.Max(append([]float64{0}, l.max...)) }
+
+// mostWindows is how many steps there are at the most.
+const mostWindows = 160
+
+func newOvertime(r *record.Result, c *record.Cell) *overtime {
+	s := &c.Curves.Levels
+	o := &overtime{r: r, cell: c}
+	per := (bins(s) + mostWindows - 1) / mostWindows
+	windows := (bins(s) + per - 1) / per
+	o.window = s.Bin * time.Duration(per)
+	if o.window/time.Duration(per) != s.Bin || o.window > math.MaxInt64/mostWindows {
+		o.window = math.MaxInt64 / mostWindows
+	}
+	o.end = o.window * time.Duration(windows)
+	if s.End > 0 {
+		o.end = min(o.end, s.End)
+	}
+	if o.end <= o.window*time.Duration(windows-1) { // nothing but the very end is in the last bin
+		o.end = o.window*time.Duration(windows-1) + max(o.window/8, 1)
+	}
+	o.all = newCourse(s, &s.Course, per, windows, o.window)
+	for i := range s.Services {
+		e := newCourse(s, &s.Services[i], per, windows, o.window)
+		e.name = digest.Printable(c.Name(&s.Services[i]))
+		o.each = append(o.each, e)
+	}
+	if len(o.each) == 0 {
+		o.each = []course{o.all}
+	}
+	if s.Pooler != nil {
+		e := newCourse(s, s.Pooler, per, windows, o.window)
+		e.name = "pooler"
+		o.each = append(o.each, e)
+		if len(o.each) == 2 {
+			o.each[0].name = "clients of the pooler"
+		}
+	}
+	o.marks = moments(c)
+	return o
 }
 
-var levelInks = map[string]color.Color{"size": grey, "idle": green, "in use": blue, "connecting": orange, "waiting": red}
-
-// levels returns the courses of a series, nil if there is none.
-func levels(s record.Series) []level {
-	if s.Bin <= 0 {
-		return nil
-	}
-	var all []level
-	for i, name := range s.Names {
-		if i >= len(s.Mean) || i >= len(s.Max) || len(s.Mean[i]) == 0 {
+// newCourse makes windows of the bins of a course.
+func newCourse(s *record.Series, of *record.Course, per, windows int, window time.Duration) course {
+	c := course{slots: of.Slots, instances: of.N, ok: make([]float64, windows), failed: make([]float64, windows)}
+	for _, l := range []struct {
+		name string
+		to   *level
+	}{{"size", &c.size}, {"idle", &c.idle}, {"in_use", &c.inUse}, {"waiting", &c.waiting}, {"connecting", &c.connecting}} {
+		to := l.to
+		*to = level{make([]float64, windows), make([]float64, windows)}
+		i := slices.Index(s.Names, l.name)
+		if i < 0 || i >= len(of.Mean) || i >= len(of.Max) {
 			continue
 		}
-		l := level{name: strings.ReplaceAll(name, "_", " ")}
-		l.color = levelInks[l.name]
-		if l.color == nil {
-			l.color = palette[i%mostLines]
+		for w := range windows {
+			to.mean[w], to.max[w] = windowOf(of.Mean[i], of.Max[i], w*per, per)
 		}
-		for j, mean := range s.Mean[i] {
-			if math.IsNaN(mean) || math.IsInf(mean, 0) {
-				mean = 0
-			}
-			highest := mean
-			if j < len(s.Max[i]) {
-				highest = max(mean, float64(s.Max[i][j]))
-			}
-			l.mean, l.max = append(l.mean, mean), append(l.max, highest)
-		}
-		all = append(all, l)
 	}
-	return all
+	c.other = level{make([]float64, windows), make([]float64, windows)}
+	for w := range windows {
+		rest := c.size.mean[w] - c.idle.mean[w] - c.inUse.mean[w] - c.connecting.mean[w]
+		if rest > 0.005*c.size.mean[w] { // else it is the error of the last bits, or cannot be seen
+			c.other.mean[w], c.other.max[w] = rest, rest
+		}
+	}
+	for i, e := range of.Ended {
+		if w := i / per; w < windows {
+			c.ok[w] += float64(e.OK) / window.Seconds()
+			c.failed[w] += float64(e.Failed) / window.Seconds()
+		}
+	}
+	c.note = noteOf(s, of)
+	return c
 }
 
-func drawLevels(s *sheet, r *record.Result, c *record.Cell, all []level) {
-	remark := "Line: mean; band: up to the maximum."
-	if c.Replications > 1 {
+// windowOf returns the mean and the maximum of some bins.
+func windowOf(means []float64, highest []int64, from, n int) (mean, most float64) {
+	k := 0
+	for i := from; i < min(from+n, len(means)); i++ {
+		m := means[i]
+		if math.IsNaN(m) || math.IsInf(m, 0) {
+			m = 0
+		}
+		mean += m
+		k++
+		if most = max(most, m); i < len(highest) {
+			most = max(most, float64(highest[i]))
+		}
+	}
+	return mean / float64(max(k, 1)), most
+}
+
+// noteOf says when the pools were full for the first time, and when requests failed.
+func noteOf(s *record.Series, of *record.Course) string {
+	at := func(bin int) string {
+		if bin == 0 {
+			return "the start"
+		}
+		return digest.Duration(s.Bin * time.Duration(bin))
+	}
+	note := ""
+	if i := slices.Index(s.Names, "in_use"); of.Slots > 0 && i >= 0 && i < len(of.Max) {
+		full := slices.IndexFunc(of.Max[i], func(n int64) bool { return n >= int64(of.Slots) })
+		if full >= 0 {
+			note = "first all in use at " + at(full)
+		}
+	}
+	first, last := -1, -1
+	for i, e := range of.Ended {
+		if e.Failed > 0 {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first >= 0 {
+		if note != "" {
+			note += "; "
+		}
+		note += "failures from " + at(first)
+		if last > first {
+			note += " to " + at(last+1)
+		}
+	}
+	return note
+}
+
+// moment is something to mark in time.
+type moment struct {
+	at, length time.Duration
+	name       string
+	tint       color.Color
+}
+
+// moments are the warm-up, the faults and the actions of a cell, those of one instant together.
+func moments(c *record.Cell) []moment {
+	s := &c.Curves.Levels
+	var all []moment
+	if s.WarmUp > 0 {
+		all = append(all, moment{0, s.WarmUp, "warm-up", rgb(0xe6e8eb)})
+	}
+	for _, f := range s.Faults {
+		all = append(all, moment{f.At, f.For, digest.Printable(f.What), rgb(0xfbe8dd)})
+	}
+	for _, a := range c.Actions {
+		what := a.Do
+		if a.Do == "shut_down" {
+			what = "shut down"
+		}
+		if a.To != "" {
+			what += " " + a.To
+		}
+		if a.Service != "" {
+			what += " " + a.Service
+		}
+		if a.Instance > 0 {
+			what += fmt.Sprintf("-%d", a.Instance)
+		}
+		all = append(all, moment{at: a.At, name: digest.Printable(what)})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	var marks []moment
+	for _, m := range all {
+		if n := len(marks); n > 0 && m.length == 0 && marks[n-1].length == 0 && marks[n-1].at == m.at {
+			marks[n-1].name += ", " + m.name
+			continue
+		}
+		marks = append(marks, m)
+	}
+	return marks
+}
+
+// The heights of panels where there are several services, and of what stands above a panel.
+const (
+	highConnections = 66
+	highWaiting     = 30
+	highRequests    = 34
+	overHead        = 20
+	overFoot        = 30
+)
+
+// several reports whether there is a panel of all services.
+func (o *overtime) several() bool { return len(o.cell.Curves.Levels.Services) > 0 }
+
+// panels returns how high the panels of a course are, 0 for those that have nothing to show.
+func (o *overtime) panels(c *course) (connections, waiting, requests vg.Length) {
+	connections = highConnections
+	if c.waiting.most() > 0 {
+		waiting = highWaiting
+	}
+	if slices.Max(c.ok) > 0 || slices.Max(c.failed) > 0 {
+		requests = highRequests
+	}
+	return connections, waiting, requests
+}
+
+// height is that of the sheet: the usual one, or what the services need.
+func (o *overtime) height() vg.Length {
+	return max(height, 2*margin+100+o.needed())
+}
+
+// needed is the height of all panels.
+func (o *overtime) needed() vg.Length {
+	sum := vg.Length(0)
+	if o.several() {
+		sum = highConnections + overHead
+	}
+	for i := range o.each {
+		a, b, c := o.panels(&o.each[i])
+		for _, h := range []vg.Length{a, b, c} {
+			if h > 0 {
+				sum += h + overHead
+			}
+		}
+	}
+	return sum
+}
+
+// The inks of levels over time. Dark to pale, so that they differ in grey, too.
+var (
+	inUseInk      = blue
+	otherInk      = purple
+	connectingInk = orange
+	idleInk       = rgb(0xcfe3dc)
+	waitingInk    = rgb(0xf0b48c)
+	servedInk     = rgb(0x9ecbe8)
+	failedInk     = red
+	mostInk       = rgb(0x00365a)
+	mostWaitInk   = rgb(0x9c4500)
+
+	serviceInks = [record.MaxCourses]color.Color{rgb(0x5b3a8c), rgb(0xd8b365), rgb(0x3f7f7a), purple, rgb(0x8c6d31), rgb(0xb9bdc3)}
+)
+
+func (o *overtime) draw(s *sheet) {
+	remark := fmt.Sprintf("Areas: mean of %s each. Thin lines: the most in it.", digest.Duration(o.window))
+	if o.cell.Replications > 1 {
 		remark += " First of the replications."
 	}
 	what := "connections over time"
-	if label := digest.Label(c.Settings); label != "" {
+	if label := digest.Label(o.cell.Settings); label != "" {
 		what += " at " + label
 	}
-	top := s.title(r, what, remark)
+	top := s.title(o.r, what, remark)
+	top = s.legend(margin, width-margin, top-8, o.legend()) - 4
 
-	bins := 0
-	for _, l := range all {
-		bins = max(bins, len(l.mean))
+	x := scale{hi: float64(o.end), from: 64, to: width - margin - 10}
+	bottom := vg.Length(margin + overFoot)
+	top = o.mark(s, x, bottom, top)
+	// What the usual sheet has to spare makes all panels higher.
+	stretch := (top - bottom - o.heads()) / (o.needed() - o.heads())
+	var last *panel
+	place := func(y scale, high vg.Length) *panel {
+		top -= overHead
+		last = s.newPanel(x, y, top-high*stretch, top)
+		top = last.y.from
+		return last
 	}
-	x := scale{hi: float64(c.Curves.Levels.Bin) * float64(bins), from: 64, to: width - margin - 10}
-	waiting := slices.DeleteFunc(slices.Clone(all), func(l level) bool { return l.name != "waiting" })
-	others := slices.DeleteFunc(slices.Clone(all), func(l level) bool { return l.name == "waiting" })
-
-	const foot, head = 30, 24
-	bottom := vg.Length(margin + foot)
-	roof := top - head
-	last := (*panel)(nil)
-	if len(waiting) > 0 {
-		to := roof
-		if len(others) > 0 {
-			to = bottom + (roof-bottom)*0.36
-			if room(waiting).empty {
-				to = bottom + 12
-			}
+	if o.several() {
+		o.together(place(o.roomTogether(), highConnections))
+		o.moments(last)
+	}
+	for i := range o.each {
+		c := &o.each[i]
+		connections, waiting, requests := o.panels(c)
+		o.connections(place(c.room(), connections), c)
+		o.moments(last)
+		if waiting > 0 {
+			p := place(countsUpTo(c.waiting.max), waiting)
+			p.grid(p.y.ticks(trimmed))
+			p.area(waitingInk, nil, c.waiting.mean, o.window)
+			p.line(mostWaitInk, 0.8, false, p.steps(c.waiting.max, o.window)...)
+			p.head(c.titled("waiting for a connection, at the most " + digest.Number(c.waiting.most())))
+			o.moments(p)
 		}
-		last = s.newPanel(x, room(waiting), bottom, to)
-		last.levels("Waiting for a connection", waiting, c.Curves.Levels.Bin)
-		bottom = to + head
-	}
-	if len(others) > 0 {
-		p := s.newPanel(x, room(others), bottom, roof)
-		p.levels("Connections", others, c.Curves.Levels.Bin)
-		if last == nil {
-			last = p
+		if requests > 0 {
+			p := place(o.roomRequests(c), requests)
+			p.grid(p.y.ticks(digest.Rate))
+			p.area(servedInk, nil, c.ok, o.window)
+			p.area(failedInk, c.ok, sumOf(c.ok, c.failed), o.window)
+			p.head(c.titled("requests that ended, per second"))
+			o.moments(p)
 		}
 	}
 	last.foot(last.x.durations(), "time")
 }
 
-func room(all []level) scale {
-	var v []float64
-	for _, l := range all {
-		v = append(v, l.max...)
+// heads is the height of what stands above the panels.
+func (o *overtime) heads() vg.Length {
+	n := 0
+	if o.several() {
+		n++
 	}
-	return upTo(v, math.Inf(1), 0.1)
-}
-
-func (p *panel) levels(what string, all []level, bin time.Duration) {
-	p.grid(p.y.ticks(trimmed))
-	var entries []entry
-	for _, l := range all {
-		highest := p.steps(l.max, bin)
-		slices.Reverse(highest)
-		p.FillPolygon(translucent(l.color), append(p.steps(l.mean, bin), highest...))
-		if len(all) > 1 {
-			entries = append(entries, entry{name: l.name, color: l.color})
+	for i := range o.each {
+		a, b, c := o.panels(&o.each[i])
+		for _, h := range []vg.Length{a, b, c} {
+			if h > 0 {
+				n++
+			}
 		}
 	}
-	for _, l := range all {
-		p.line(l.color, 1.5, false, p.steps(l.mean, bin)...)
+	return vg.Length(n) * overHead
+}
+
+// legend has what is drawn of some course.
+func (o *overtime) legend() []entry {
+	some := func(of func(*course) bool) bool {
+		for i := range o.each {
+			if of(&o.each[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	all := []entry{{name: "in use", color: inUseInk, patch: true}, {name: "most in use", color: mostInk}}
+	add := func(e entry, of func(*course) bool) {
+		if some(of) {
+			all = append(all, e)
+		}
+	}
+	add(entry{name: "connecting", color: connectingInk, patch: true}, func(c *course) bool { return c.connecting.most() > 0 })
+	add(entry{name: "checked, returned, closed", color: otherInk, patch: true}, func(c *course) bool { return c.other.most() > 0 })
+	add(entry{name: "idle", color: idleInk, patch: true}, func(c *course) bool { return c.idle.most() > 0 })
+	add(entry{name: "waiting", color: waitingInk, patch: true}, func(c *course) bool { return c.waiting.most() > 0 })
+	add(entry{name: "served", color: servedInk, patch: true}, func(c *course) bool { return slices.Max(c.ok) > 0 })
+	add(entry{name: "failed", color: failedInk, patch: true}, func(c *course) bool { return slices.Max(c.failed) > 0 })
+	return all
+}
+
+// mark tints the times that are marked, writes the names of all that have room, in two rows, and returns the room below.
+func (o *overtime) mark(s *sheet, x scale, bottom, top vg.Length) vg.Length {
+	const rowHeight = 11
+	type named struct {
+		name string
+		at   vg.Length
+		row  int
+	}
+	var rows [2]row
+	var all []named
+	used := 0
+	for _, m := range o.marks {
+		if m.at > o.end {
+			continue
+		}
+		from, to := x.at(float64(m.at)), x.at(float64(m.at)+float64(m.length))
+		if m.length == 0 {
+			to = from
+		}
+		name := labelInk.fit(m.name, 200)
+		half := labelInk.width(name) / 2
+		at := min(max((from+to)/2, x.from+half), x.to-half)
+		for i := range rows {
+			if rows[i].fits(at, 2*half+2*space) {
+				all = append(all, named{name, at, i})
+				used = max(used, i+1)
+				break
+			}
+		}
+	}
+	if used == 0 {
+		return top
+	}
+	top -= vg.Length(used)*rowHeight + 3
+	for _, n := range all {
+		s.text(n.at, top+2+rowHeight*vg.Length(n.row), middle, n.name, labelInk)
+	}
+	for _, m := range o.marks {
+		if from := x.at(float64(m.at)); m.length > 0 && m.at <= o.end {
+			s.rectangle(m.tint, from, bottom, max(x.at(float64(m.at)+float64(m.length)), from+1), top)
+		}
+	}
+	return top
+}
+
+// moments draws a line over a panel for everything that happened at one time, or began.
+func (o *overtime) moments(p *panel) {
+	for _, m := range o.marks {
+		if m.at > 0 && m.at <= o.end || m.at == 0 && m.length == 0 {
+			at := p.x.at(float64(m.at))
+			p.line(black, 0.7, true, vg.Point{X: at, Y: p.y.from}, vg.Point{X: at, Y: p.y.to + 3})
+		}
+	}
+}
+
+// titled puts the name of the service before what a panel shows.
+func (c *course) titled(what string) string {
+	if c.name == "" {
+		return upper(what)
+	}
+	return labelInk.fit(c.name, 200) + ": " + what
+}
+
+// upper begins a text with a capital.
+func upper(s string) string {
+	r := []rune(s)
+	if len(r) > 0 && r[0] >= 'a' && r[0] <= 'z' {
+		r[0] -= 'a' - 'A'
+	}
+	return string(r)
+}
+
+// bounded reports whether the maximum of the pools is near enough to be drawn.
+func (c *course) bounded() bool {
+	return c.slots > 0 && float64(c.slots) <= 4*max(c.size.most(), c.inUse.most(), 1)
+}
+
+// room is a scale for the connections, and for their maximum.
+func (c *course) room() scale {
+	v := slices.Concat(c.size.max, c.inUse.max)
+	if c.bounded() {
+		v = append(v, float64(c.slots))
+	}
+	return countsUpTo(v)
+}
+
+// countsUpTo is a scale from 0 for numbers of things.
+func countsUpTo(v []float64) scale {
+	s := upTo(v, math.Inf(1), 0.1)
+	s.whole, s.parts = true, 4
+	return s
+}
+
+func (o *overtime) roomRequests(c *course) scale {
+	s := upTo(sumOf(c.ok, c.failed), math.Inf(1), 0.1)
+	s.parts = 2
+	return s
+}
+
+// connections draws the states of the connections of a course on each other, and their maximum.
+func (o *overtime) connections(p *panel, c *course) {
+	p.grid(p.y.ticks(trimmed))
+	low := make([]float64, len(c.size.mean))
+	for _, l := range []struct {
+		color color.Color
+		of    level
+	}{{inUseInk, c.inUse}, {connectingInk, c.connecting}, {otherInk, c.other}, {idleInk, c.idle}} {
+		high := sumOf(low, l.of.mean)
+		p.area(l.color, low, high, o.window)
+		low = high
+	}
+	p.line(mostInk, 0.8, false, p.steps(c.inUse.max, o.window)...)
+	maximum := ""
+	if c.slots > 0 {
+		maximum = ", maximum " + digest.Count(int64(c.slots))
+		if c.instances > 1 && c.slots%c.instances == 0 {
+			maximum += fmt.Sprintf(" (%d × %d)", c.instances, c.slots/c.instances)
+		}
+		if c.bounded() {
+			p.ceiling(float64(c.slots))
+		}
+	}
+	what := "connections"
+	if c.name == "pooler" {
+		what = "server connections"
+	}
+	p.head(c.titled(what + maximum))
+	p.note(c.note)
+}
+
+// ceiling draws a maximum across the panel.
+func (p *panel) ceiling(v float64) {
+	y := p.y.at(v)
+	p.line(black, 1, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
+}
+
+// note writes a remark at the right end above a panel.
+func (p *panel) note(s string) {
+	p.text(p.x.to, p.y.to+6, end, s, labelInk)
+}
+
+// limit returns what the server allows the services, if they all are on one.
+func (o *overtime) limit() int {
+	b := o.cell.Budget
+	if b == nil || len(b.Rows) == 0 || len(o.cell.Servers) > 0 || o.cell.Pooler != nil {
+		return 0
+	}
+	return max(b.Limit-b.Reserved, 0)
+}
+
+func (o *overtime) roomTogether() scale {
+	v := slices.Clone(o.all.size.max)
+	if n := float64(o.limit()); n <= 4*o.all.size.most() {
+		v = append(v, n)
+	}
+	return countsUpTo(v)
+}
+
+// together draws the connections of all services, on each other.
+func (o *overtime) together(p *panel) {
+	p.grid(p.y.ticks(trimmed))
+	low := make([]float64, len(o.all.size.mean))
+	var entries []entry
+	for i := range o.cell.Curves.Levels.Services {
+		c := &o.each[i]
+		high := sumOf(low, c.size.mean)
+		p.area(serviceInks[i], low, high, o.window)
+		low = high
+		entries = append(entries, entry{name: labelInk.fit(c.name, 70), color: serviceInks[i], patch: true})
+	}
+	p.line(black, 0.8, false, p.steps(o.all.size.max, o.window)...)
+	what := "All connections"
+	if n := o.limit(); n > 0 {
+		what += ", the server allows " + digest.Count(int64(n))
+		if float64(n) <= 4*o.all.size.most() {
+			p.ceiling(float64(n))
+		}
 	}
 	p.head(what, entries...)
 }
 
-// steps draws a value for each bin, neighbours that are equal as one.
-func (p *panel) steps(values []float64, bin time.Duration) []vg.Point {
+// sumOf adds two rows.
+func sumOf(a, b []float64) []float64 {
+	sum := slices.Clone(a)
+	for i := range sum {
+		sum[i] += b[i]
+	}
+	return sum
+}
+
+// area fills what is between two rows; the lower one is 0 if it is nil.
+func (p *panel) area(c color.Color, low, high []float64, window time.Duration) {
+	if low == nil {
+		low = make([]float64, len(high))
+	}
+	// Stretches in which there is nothing are left out.
+	for i := 0; i < len(high); {
+		if high[i] <= low[i] {
+			i++
+			continue
+		}
+		first := i
+		for i < len(high) && high[i] > low[i] {
+			i++
+		}
+		edge := p.stepsFrom(first, low[first:i], window)
+		slices.Reverse(edge)
+		p.FillPolygon(c, append(p.stepsFrom(first, high[first:i], window), edge...))
+	}
+}
+
+// steps draws a value for each window, neighbours that are equal as one.
+func (p *panel) steps(values []float64, window time.Duration) []vg.Point {
+	return p.stepsFrom(0, values, window)
+}
+
+func (p *panel) stepsFrom(first int, values []float64, window time.Duration) []vg.Point {
+	at := func(i int) float64 { return float64(window) * float64(first+i) }
 	var points []vg.Point
 	for i, v := range values {
 		if i > 0 && v == values[i-1] {
-			points[len(points)-1] = p.point(float64(bin)*float64(i+1), v)
+			points[len(points)-1] = p.point(at(i+1), v)
 			continue
 		}
-		points = append(points, p.point(float64(bin)*float64(i), v), p.point(float64(bin)*float64(i+1), v))
+		points = append(points, p.point(at(i), v), p.point(at(i+1), v))
 	}
 	return points
-}
-
-func translucent(c color.Color) color.Color {
-	n := color.NRGBAModel.Convert(c).(color.NRGBA)
-	n.A = 50
-	return n
 }

@@ -90,7 +90,10 @@ var (
 )
 
 // sheet is what a chart is drawn on; its origin is at the bottom left.
-type sheet struct{ draw.Canvas }
+type sheet struct {
+	draw.Canvas
+	high vg.Length
+}
 
 // The ends and the middle of a text, for its alignment.
 const (
@@ -130,22 +133,27 @@ func (s *sheet) dot(c color.Color, radius vg.Length, hollow bool, p vg.Point) {
 	}
 }
 
-// render draws a chart in a format.
+// render draws a chart of the usual size in a format.
 func render(format string, paint func(*sheet)) ([]byte, error) {
+	return renderHigh(format, height, paint)
+}
+
+// renderHigh draws a chart that is so high.
+func renderHigh(format string, high vg.Length, paint func(*sheet)) ([]byte, error) {
 	var c interface {
 		vg.CanvasSizer
 		io.WriterTo
 	}
 	switch format {
 	case "svg":
-		c = vgsvg.New(width, height)
+		c = vgsvg.New(width, high)
 	case "png":
-		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(96))}
+		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, high), vgimg.UseDPI(96))}
 	default:
 		return nil, fmt.Errorf("chart: want svg or png, have format %q", format)
 	}
-	s := &sheet{draw.New(c)}
-	s.rectangle(white, 0, 0, width, height)
+	s := &sheet{draw.New(c), high}
+	s.rectangle(white, 0, 0, width, high)
 	paint(s)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
@@ -158,7 +166,7 @@ func render(format string, paint func(*sheet)) ([]byte, error) {
 
 // title writes what the chart is about at the top, and returns the room below.
 func (s *sheet) title(r *record.Result, what, remark string) vg.Length {
-	y := vg.Length(height - margin - 10)
+	y := s.high - margin - 10
 	name := digest.Printable(r.Scenario.Name)
 	if name != "" {
 		name += ": "

@@ -38,7 +38,7 @@ func Size(s *record.Sizing, format string) ([]Named, error) {
 			return nil, err
 		}
 	}
-	if at >= 0 && levels(r.Cells[at].Curves.Levels) != nil {
+	if at >= 0 && hasLevels(&r.Cells[at].Curves.Levels) {
 		b, err := LevelsOverTime(r, at, format)
 		if err := add("levels-"+fileName(digest.Label(r.Cells[at].Settings)), b, err); err != nil {
 			return nil, err

@@ -149,7 +149,8 @@ func (row Row) run(stretch float64) *record.Run {
 // series makes levels over time: connecting first, then all in use while the queue shrinks.
 func (row Row) series(took time.Duration) record.Series {
 	const bins = 300
-	s := record.Series{Bin: max(took/bins, 1), Names: []string{"size", "idle", "in_use", "waiting", "connecting"}}
+	s := record.Series{Bin: max(took/bins, 1), End: took, Names: []string{"size", "idle", "in_use", "waiting", "connecting"}}
+	s.N, s.Slots = 1, int(row.Size)
 	s.Mean, s.Max = make([][]float64, 5), make([][]int64, 5)
 	for i := range bins {
 		x := float64(i) / bins
@@ -164,6 +165,8 @@ func (row Row) series(took time.Duration) record.Series {
 			s.Mean[j] = append(s.Mean[j], v[j])
 			s.Max[j] = append(s.Max[j], int64(math.Ceil(v[j]*1.2)))
 		}
+		share := func(n int64) int64 { return n*int64(i+1)/bins - n*int64(i)/bins }
+		s.Ended = append(s.Ended, record.Ends{OK: share(row.OK), Failed: share(row.Failed)})
 	}
 	return s
 }
@@ -293,14 +296,35 @@ func anyHistogram(t *rapid.T) *record.Histogram {
 
 func anySeries(t *rapid.T) record.Series {
 	s := record.Series{
-		Bin:   time.Duration(duration.Draw(t, "bin")),
-		Names: rapid.SliceOfN(rapid.SampledFrom([]string{"size", "idle", "waiting", "in_use", "other"}), 0, 5).Draw(t, "names"),
+		Bin: time.Duration(duration.Draw(t, "bin")), End: time.Duration(duration.Draw(t, "end")), WarmUp: time.Duration(duration.Draw(t, "warm")),
+		Names:  rapid.SliceOfN(rapid.SampledFrom([]string{"size", "idle", "waiting", "in_use", "other"}), 0, 5).Draw(t, "names"),
+		Course: anyCourse(t),
 	}
-	for range rapid.IntRange(0, 5).Draw(t, "means") {
-		s.Mean = append(s.Mean, rapid.SliceOfN(number, 0, 5).Draw(t, "mean"))
+	for range rapid.SampledFrom([]int{0, 0, 2, record.MaxCourses}).Draw(t, "courses") {
+		s.Services = append(s.Services, anyCourse(t))
 	}
-	for range rapid.IntRange(0, 5).Draw(t, "maxima") {
-		s.Max = append(s.Max, rapid.SliceOfN(count, 0, 5).Draw(t, "max"))
+	if rapid.IntRange(0, 3).Draw(t, "pooler") == 0 {
+		c := anyCourse(t)
+		s.Pooler = &c
+	}
+	for range rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "faults") {
+		s.Faults = append(s.Faults, record.Fault{
+			At: time.Duration(duration.Draw(t, "from")), For: time.Duration(duration.Draw(t, "for")), What: text.Draw(t, "what"),
+		})
 	}
 	return s
+}
+
+func anyCourse(t *rapid.T) record.Course {
+	c := record.Course{First: rapid.IntRange(0, 3).Draw(t, "first"), N: rapid.IntRange(0, 3).Draw(t, "pools"), Slots: int(count.Draw(t, "slots"))}
+	for range rapid.IntRange(0, 5).Draw(t, "means") {
+		c.Mean = append(c.Mean, rapid.SliceOfN(number, 0, 5).Draw(t, "mean"))
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "maxima") {
+		c.Max = append(c.Max, rapid.SliceOfN(count, 0, 5).Draw(t, "max"))
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "ends") {
+		c.Ended = append(c.Ended, record.Ends{OK: count.Draw(t, "well"), Failed: count.Draw(t, "badly")})
+	}
+	return c
 }

@@ -1,0 +1,172 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"poolwise/reports/internal/reporttest"
+	"poolwise/sim/record"
+)
+
+func levelsOverTime(t *testing.T, r *record.Result, cell int) drawing {
+	t.Helper()
+	svg, err := LevelsOverTime(r, cell, "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, svg)
+}
+
+// filled returns how many areas are of a colour.
+func (d drawing) filled(hex string) (n int) { return d.count("fill:#" + hex) }
+
+func TestLevelsOverTime(t *testing.T) {
+	d := levelsOverTime(t, lab(3), 1)
+	for _, want := range []string{
+		"sizing-knee: connections over time at pool.max=4", "Connections, maximum 4", "Waiting for a connection, at the most 116",
+		"Requests that ended, per second", "in use", "most in use", "connecting", "idle", "waiting", "served", "time", "0", "200 ms",
+		"Areas: mean of 4.31 ms each. Thin lines: the most in it. First of the replications.",
+		"first all in use at 32.3 ms", // after 15 of 300 bins of 647 ms, all connecting till then
+	} {
+		if !d.has(want) {
+			t.Errorf("no text %q in %v", want, d.texts)
+		}
+	}
+	if d.has("failed") {
+		t.Error("failures are drawn where there are none")
+	}
+	// One area, and its sample in the legend.
+	for name, hex := range map[string]string{"in use": "0072B2", "connecting": "E69F00", "idle": "CFE3DC", "waiting": "F0B48C", "served": "9ECBE8"} {
+		if n := d.filled(hex); n != 2 {
+			t.Errorf("%d areas are %s, want 2", n, name)
+		}
+	}
+	if d := levelsOverTime(t, lab(1), 5); !d.has("failed") || d.filled("D55E00") != 2 || !d.has("first all in use at 14.5 ms; failures from 967 µs to 290 ms") {
+		t.Errorf("failures are not drawn; texts %v", d.texts)
+	}
+}
+
+// TestLevelsShowTheMaximum: the line of the maximum is at its height, if that is on the axis at all.
+func TestLevelsShowTheMaximum(t *testing.T) {
+	for slots, drawn := range map[int]bool{0: false, 8: true, 100: false} {
+		r := reporttest.Result("one", "", reporttest.Lab[1:2], 1)
+		r.Cells[0].Curves.Levels.Slots = slots
+		r.Cells[0].Curves.Levels.N = 2
+		d := levelsOverTime(t, r, 0)
+		line := func(p path) bool { return p.style == "fill:none;stroke:#000000" } // one point wide
+		if got := slices.ContainsFunc(d.paths, line); got != drawn {
+			t.Errorf("%d slots: drawn %v, want %v", slots, got, drawn)
+		}
+		if slots == 8 && !d.has("Connections, maximum 8 (2 × 4)") {
+			t.Errorf("texts %v", d.texts)
+		}
+	}
+}
+
+// services makes a result of two services, one of them of several instances, behind a pooler.
+func services() *record.Result {
+	r := reporttest.Fleet(3, 1)
+	c := &r.Cells[0]
+	s := &c.Curves.Levels
+	one := s.Course
+	one.N, one.Slots = 1, 10
+	two := s.Course
+	two.First, two.N, two.Slots = 1, 2, 20
+	s.Services = []record.Course{one, two}
+	c.Pools[0].Name, c.Pools[0].Service = "jobs", ""
+	return r
+}
+
+// TestLevelsOfServices: each has its panels, one below the other, after that of all of them, on a sheet that is high enough.
+func TestLevelsOfServices(t *testing.T) {
+	r := services()
+	s := &r.Cells[0].Curves.Levels
+	pooler := s.Course
+	pooler.Ended = nil
+	s.Pooler, r.Cells[0].Pooler = &pooler, &record.PoolerCell{}
+	r.Cells[0].Budget = &record.Budget{Limit: 100, Reserved: 3, Rows: []record.BudgetRow{{}}}
+	d := levelsOverTime(t, r, 0)
+	order := []string{
+		"All connections", "jobs: connections, maximum 10", "jobs: waiting for a connection, at the most 116", "jobs: requests that ended, per second",
+		"payments: connections, maximum 20 (2 × 10)", "payments: waiting for a connection, at the most 116", "payments: requests that ended, per second",
+		"pooler: server connections", "pooler: waiting for a connection, at the most 116", "time",
+	}
+	for i, want := range order {
+		if !d.has(want) {
+			t.Fatalf("no text %q in %v", want, d.texts)
+		}
+		if i > 0 && d.where(want).y >= d.where(order[i-1]).y {
+			t.Errorf("%q is not below %q", want, order[i-1])
+		}
+	}
+	if d.has("pooler: requests that ended, per second") {
+		t.Error("requests end at the pooler")
+	}
+	// Without the pooler, what the server allows is known.
+	s.Pooler, r.Cells[0].Pooler = nil, nil
+	if d := levelsOverTime(t, r, 0); !d.has("All connections, the server allows 97") {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
+// TestMomentsAreMarked: times are tinted, and what happened at one instant stands together.
+func TestMomentsAreMarked(t *testing.T) {
+	r := lab(1)
+	c := &r.Cells[0]
+	s := &c.Curves.Levels
+	s.WarmUp = 100 * time.Millisecond
+	s.Faults = []record.Fault{{At: 600 * time.Millisecond, For: 100 * time.Millisecond, What: "connects refused"}, {At: time.Hour, What: "never"}}
+	for _, a := range []record.Deed{
+		{At: time.Second, Do: "stop", Service: "app", Instance: 2}, {At: time.Second, Do: "shut_down", Service: "jobs"}, {At: 300 * time.Millisecond, Do: "restart"},
+	} {
+		c.Actions = append(c.Actions, record.ActionCell{Deed: a})
+	}
+	d := levelsOverTime(t, r, 0)
+	for _, want := range []string{"warm-up", "connects refused", "stop app-2, shut down jobs", "restart"} {
+		if !d.has(want) {
+			t.Errorf("no text %q in %v", want, d.texts)
+		}
+	}
+	if d.has("never") {
+		t.Error("what is after the end is marked")
+	}
+	if d.filled("E6E8EB") != 1 || d.filled("FBE8DD") != 1 {
+		t.Error("the times are not tinted")
+	}
+	if n := d.count("stroke-dasharray"); n != 3*3 {
+		t.Errorf("%d dashed lines, want those of three moments on three panels", n)
+	}
+	at := func(s string) float64 { return d.where(s).x + float64(labelInk.width(s))/2 }
+	if tint := d.paths[slices.IndexFunc(d.paths, func(p path) bool { return strings.Contains(p.style, "FBE8DD") })]; at("connects refused") < slices.Min(tint.x) ||
+		at("connects refused") > slices.Max(tint.x) {
+		t.Errorf("the fault is at %v, its name at %v", tint.x, at("connects refused"))
+	}
+}
+
+// TestWindowsKeepTheMostAndTheSum: however many bins there are, the most is there, and requests are counted once.
+func TestWindowsKeepTheMostAndTheSum(t *testing.T) {
+	for _, n := range []int{1, 2, 159, 160, 161, 320, 500, 512} {
+		s := record.Series{Bin: time.Second, Names: []string{"in_use"}}
+		s.Mean, s.Max = [][]float64{make([]float64, n)}, [][]int64{make([]int64, n)}
+		s.Ended = make([]record.Ends, n)
+		for i := range n {
+			s.Mean[0][i], s.Max[0][i] = 2, 3
+			s.Ended[i] = record.Ends{OK: 1}
+		}
+		s.Max[0][n-1] = 50
+		o := newOvertime(&record.Result{}, &record.Cell{Curves: record.Curves{Levels: s}})
+		c := o.each[0]
+		if len(c.ok) > mostWindows || c.inUse.most() != 50 || c.inUse.max[len(c.ok)-1] != 50 || slices.Min(c.inUse.mean) != 2 || slices.Max(c.inUse.mean) != 2 {
+			t.Errorf("%d bins: %d windows, %+v", n, len(c.ok), c.inUse)
+		}
+		var sum float64
+		for _, v := range c.ok {
+			sum += v * o.window.Seconds()
+		}
+		if got := int(sum + 0.5); got != n {
+			t.Errorf("%d bins: %d requests", n, got)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"fmt"
+	"math"
+
+	"poolwise/scenarios"
+	"poolwise/sim/record"
+	"poolwise/sim/server"
+)
+
+// faults names the faults of a scenario, for charts.
+func faults(sc *scenarios.Scenario) (all []record.Fault) {
+	add := func(of string, faults []server.Fault) {
+		for i := range faults {
+			f := &faults[i]
+			length := f.For
+			if incident := f.Restart || f.Terminate > 0 || f.Kill > 0 || f.Failover != nil; length == 0 && !incident {
+				length = math.MaxInt64 - f.At // to the end
+			}
+			all = append(all, record.Fault{At: f.At, For: length, What: nameFault(f) + of})
+		}
+	}
+	add("", sc.Server.Faults)
+	for i := range sc.Servers {
+		add(" ("+sc.Servers[i].Name+")", sc.Servers[i].Faults)
+	}
+	return all
+}
+
+// nameFault says in a few words what a fault does.
+func nameFault(f *server.Fault) string {
+	switch {
+	case f.Refuse:
+		return "connects refused"
+	case f.Stall:
+		return "connects hang"
+	case f.Error, f.TransientError:
+		return "connects fail"
+	case f.StartingUp:
+		return "starting up"
+	case f.AuthFailure:
+		return "logins fail"
+	case f.Connect != nil:
+		return "slow connects"
+	case f.Slow != 0:
+		return fmt.Sprintf("queries %g times as long", f.Slow)
+	case f.ReadOnly:
+		return "read-only"
+	case f.Partition:
+		return "network cut"
+	case f.DropIdle != nil:
+		return "firewall forgets"
+	case f.Restart:
+		return "server restarts"
+	case f.Terminate > 0:
+		return fmt.Sprintf("%d sessions end", f.Terminate)
+	case f.Kill > 0:
+		return "a session is killed"
+	case f.Failover != nil:
+		return "failover"
+	}
+	return "fault"
+}
