@@ -56,6 +56,8 @@ func (m *metric) example() string {
 		return m.name + "<0.1%"
 	case strings.HasSuffix(m.name, ".mean"), strings.HasSuffix(m.name, ".max"):
 		return m.name + "<10"
+	case m.name == "server.opened" || m.name == "server.closed" || m.name == "server.peak_open":
+		return m.name + "<=100"
 	}
 	return m.name + "<=0"
 }
