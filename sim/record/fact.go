@@ -7,8 +7,9 @@ import (
 	"poolwise/sim"
 )
 
-// Fact is one thing that happened. Which fields count depends on the Kind; the others are zero. Requests and
-// pools are numbered from 0, connections from 1 in the order in which their connect succeeded.
+// Fact is one thing that happened. Which fields count depends on the Kind; the others are zero. Parts of the run, and the requests of
+// each, are numbered from 0, connections from 1 in the order in which their connect succeeded. Where several parts use one pool, facts
+// about a request are of the part that it belongs to, and facts about a connection of the part that has the pool.
 //
 // It has eight fields: with the receiver of Note they are as many as Go passes in registers, and one more would cost each of
 // the dozen facts of a query more than the recorder does.
@@ -17,7 +18,7 @@ type Fact struct {
 	Request int64         // number of the request, -1 for none
 	Took    time.Duration // how long the thing that ended had lasted
 	Conn    int32         // number of the connection, 0 for none (an attempt has none yet)
-	Pool    int16         // index of the pool (the instance), -1 for none
+	Pool    int16         // index of the part (an instance of a service, which mostly has a pool of its own), -1 for none
 	Kind    FactKind
 	Outcome Outcome // of what ended
 	Move    Move    // of ConnMoved and PoolerMoved; of HookBegan, AcquireTurned and CallBegan, From is where the connection is meanwhile
