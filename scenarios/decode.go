@@ -125,7 +125,10 @@ var otherName = regexp.MustCompile(`\(([a-z]+_[a-z_]+)\)`)
 // unknown reports a key of n that is none of the fields and of further.
 func (d *decoder) unknown(n *node, e entry, path string, all fieldList, further []string) {
 	names := append(slices.Clone(further), all.names()...)
-	meant, ok := wording.Nearest(e.name, names)
+	meant, ok := synonym(e.name, names)
+	if !ok {
+		meant, ok = wording.Nearest(e.name, names)
+	}
 	for _, f := range all {
 		if alias := otherName.FindStringSubmatch(f.doc); !ok && alias != nil {
 			if _, ok = wording.Nearest(e.name, alias[1:]); ok {

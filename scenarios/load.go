@@ -110,6 +110,9 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 		if err == nil && to[0].name == "sweep" && len(to) > 1 {
 			err = fmt.Errorf("want the whole sweep, such as sweep={pool.max: [2, 4]}, or --over")
 		}
+		if err == nil {
+			err = root.astray(path, to)
+		}
 		if err != nil {
 			l.bad(at, "", "%v", err)
 			continue

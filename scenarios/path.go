@@ -119,6 +119,38 @@ func (n *node) item(s step) (int, error) {
 	return 0, fmt.Errorf("the list has no item called %q; it has %s", s.name, wording.And(names))
 }
 
+// astray says that a path of the one pool or workload was meant to be that of a service's, in a scenario with services.
+func (n *node) astray(path string, to []step) error {
+	services := n.get("services")
+	if first := to[0].name; first != "pool" && first != "workload" || n.get(first) != nil || services == nil || services.kind != list || len(services.items) == 0 {
+		return nil
+	}
+	var all []string
+	for i, item := range services.items {
+		name := item.get("name")
+		if item.get(to[0].name) == nil { // it uses that of another
+			continue
+		}
+		if name == nil || name.kind != scalar || strings.ContainsAny(name.text, ".[]= ") {
+			all = append(all, fmt.Sprintf("services[%d].%s", i, path))
+		} else {
+			all = append(all, "services."+name.text+"."+path)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return fmt.Errorf("the %s are those of services here; want %s", map[string]string{"pool": "pools", "workload": "workloads"}[to[0].name], fewOr(all))
+}
+
+// fewOr lists alternatives, but not hundreds.
+func fewOr(all []string) string {
+	if most := 6; len(all) > most {
+		return strings.Join(all[:most-2], ", ") + " ... or " + all[len(all)-1]
+	}
+	return wording.Or(all)
+}
+
 // resolve returns path in one spelling, whichever of several led here: items of lists by their number.
 func (n *node) resolve(path []step) []step {
 	all := slices.Clone(path)

@@ -131,6 +131,9 @@ func (l *loader) setting(root *node, key place, at, path string, value *node) (s
 	if err == nil && fixed[to[0].name] {
 		err = fmt.Errorf("%s cannot be swept", to[0].name)
 	}
+	if err == nil {
+		err = root.astray(path, to)
+	}
 	if err != nil {
 		l.bad(key, at, "%v", err)
 		return setting{}, false

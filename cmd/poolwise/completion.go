@@ -63,7 +63,7 @@ func completeFile(cmd *cobra.Command, args []string, begun string) ([]string, co
 		case e.IsDir():
 			all = append(all, name+"/")
 			directive |= cobra.ShellCompDirectiveNoSpace
-		case ext == ".yaml" || ext == ".yml" || ext == ".json" && cmd.Name() == "compare":
+		case isYAML(ext) || ext == ".json" && cmd.Name() == "compare":
 			all = append(all, name)
 		}
 	}

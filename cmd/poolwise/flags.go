@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,6 +33,20 @@ func (c *choice) Set(s string) error {
 	}
 	c.value = s
 	return nil
+}
+
+// abbreviations are what some words of choices are called elsewhere.
+var abbreviations = map[string]string{"md": "markdown", "txt": "text", "table": "text", "plain": "text", "xml": "junit", "tsv": "csv", "ndjson": "jsonl", "actions": "github"}
+
+// meant is the rest of a message about a word that is none of the choice: which one was probably meant.
+func (c *choice) meant(word string) string {
+	if of := abbreviations[strings.ToLower(word)]; slices.Contains(c.words, of) {
+		return ", did you mean " + of + "?"
+	}
+	if best, ok := wording.Nearest(word, c.words); ok {
+		return ", did you mean " + best + "?"
+	}
+	return ""
 }
 
 // choose adds a flag that takes one of several words, the first by default.

@@ -88,7 +88,9 @@ func describeMetrics() metrics {
 // with returns those about a word.
 func (m metrics) with(word string) metrics {
 	some := metrics{[]metric{}, []selector{}}
-	has := func(texts ...string) bool { return strings.Contains(strings.ToLower(strings.Join(texts, "\n")), strings.ToLower(word)) }
+	has := func(texts ...string) bool {
+		return strings.Contains(strings.ToLower(strings.Join(texts, "\n")), strings.ToLower(word))
+	}
 	for _, x := range m.Metrics {
 		if has(x.Name, x.Means) {
 			some.Metrics = append(some.Metrics, x)

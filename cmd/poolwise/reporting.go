@@ -54,7 +54,11 @@ func (r *reporting) check() error {
 	for _, text := range r.also {
 		format, file, ok := strings.Cut(text, "=")
 		if !ok || file == "" || !slices.Contains(formats, format) {
-			return usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q", wording.Or(formats), text)
+			meant := ""
+			if ok && !slices.Contains(formats, format) {
+				meant = r.format.meant(format)
+			}
+			return usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q%s", wording.Or(formats), text, meant)
 		}
 		r.further = append(r.further, furtherReport{format, file})
 	}

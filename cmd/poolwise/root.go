@@ -141,7 +141,11 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return usagef("unknown flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &value):
-		return usagef("--%s: %s, have %q", value.GetFlag().Name, want(value.GetFlag(), value.Unwrap()), value.GetValue())
+		f, have := value.GetFlag(), value.GetValue()
+		if c, ok := f.Value.(*choice); ok {
+			return usagef("--%s: %s, have %q%s", f.Name, want(f, value.Unwrap()), have, c.meant(have))
+		}
+		return usagef("--%s: %s, have %q", f.Name, want(f, value.Unwrap()), have)
 	case errors.As(err, &missing):
 		name, _ := pflag.UnquoteUsage(missing.GetFlag())
 		return usagef("--%s needs a value: --%s %s", missing.GetFlag().Name, missing.GetFlag().Name, name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -96,14 +97,36 @@ func openIn(folder string) func(name string) (fs.File, error) {
 	}
 }
 
-// missing says which built-in scenario was probably meant.
+// missing says which file or built-in scenario was probably meant.
 func missing(arg string) error {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".yml"), ".yaml")
-	if best := wording.Near(name, builtinNames()); best != nil {
+	ext := filepath.Ext(arg)
+	stem := arg
+	if isYAML(ext) {
+		stem = strings.TrimSuffix(arg, ext)
+	}
+	for _, other := range []string{".yaml", ".yml"} {
+		if info, err := os.Stat(stem + other); err == nil && info.Mode().IsRegular() {
+			return fmt.Errorf("%s: there is no such file; did you mean %s?", arg, stem+other)
+		}
+	}
+	if best := wording.Near(filepath.Base(stem), builtinNames()); best != nil {
 		return fmt.Errorf("%s: there is no such file; did you mean the built-in scenario %s?", arg, wording.Or(best))
+	}
+	folder, name := filepath.Split(arg)
+	entries, _ := os.ReadDir(cmp.Or(folder, ".")) // what cannot be read cannot be suggested
+	var files []string
+	for _, e := range entries {
+		if isYAML(filepath.Ext(e.Name())) {
+			files = append(files, e.Name())
+		}
+	}
+	if best, ok := wording.Nearest(name, files); ok {
+		return fmt.Errorf("%s: there is no such file; did you mean %s?", arg, folder+best)
 	}
 	return fmt.Errorf("%s: there is no such file and no built-in scenario of that name (poolwise list shows them)", arg)
 }
+
+func isYAML(ext string) bool { return ext == ".yaml" || ext == ".yml" }
 
 func builtinNames() []string {
 	var names []string

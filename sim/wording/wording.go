@@ -75,6 +75,9 @@ func candidates(word string, names []string) (near, longer []string) {
 	return near, longer
 }
 
+// Same reports whether two names differ in their spelling alone, as maxConnections and max_connections do.
+func Same(a, b string) bool { return normal(a) == normal(b) }
+
 // normal returns name in one spelling: maxConnections and max-connections as max_connections. Of a very long one the beginning
 // will do.
 func normal(name string) string {
