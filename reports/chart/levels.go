@@ -53,6 +53,7 @@ type overtime struct {
 // course is what is drawn of some pools.
 type course struct {
 	name             string
+	borrows          bool // it has no pool of its own
 	slots            int
 	instances        int
 	size, inUse      level
@@ -91,6 +92,7 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	for i := range s.Services {
 		e := newCourse(s, &s.Services[i], per, windows, o.window)
 		e.name = digest.Printable(c.Name(&s.Services[i]))
+		e.borrows = s.Services[i].First < len(c.Pools) && c.Pools[s.Services[i].First].PoolOf != ""
 		o.each = append(o.each, e)
 	}
 	if len(o.each) == 0 {
@@ -249,12 +251,22 @@ const (
 	overFoot        = 30
 )
 
-// several reports whether there is a panel of all services.
-func (o *overtime) several() bool { return len(o.cell.Curves.Levels.Services) > 0 }
+// several reports whether there is a panel of all services: if several have pools.
+func (o *overtime) several() bool {
+	n := 0
+	for i := range o.cell.Curves.Levels.Services {
+		if !o.each[i].borrows {
+			n++
+		}
+	}
+	return n > 1
+}
 
 // panels returns how high the panels of a course are, 0 for those that have nothing to show.
 func (o *overtime) panels(c *course) (connections, waiting, requests vg.Length) {
-	connections = highConnections
+	if !c.borrows {
+		connections = highConnections
+	}
 	if c.waiting.most() > 0 {
 		waiting = highWaiting
 	}
@@ -332,8 +344,10 @@ func (o *overtime) draw(s *sheet) {
 	for i := range o.each {
 		c := &o.each[i]
 		connections, waiting, requests := o.panels(c)
-		o.connections(place(c.room(), connections), c)
-		o.moments(last)
+		if connections > 0 {
+			o.connections(place(c.room(), connections), c)
+			o.moments(last)
+		}
 		if waiting > 0 {
 			p := place(countsUpTo(c.waiting.max), waiting)
 			p.grid(p.y.ticks(trimmed))
@@ -561,6 +575,9 @@ func (o *overtime) together(p *panel) {
 	var entries []entry
 	for i := range o.cell.Curves.Levels.Services {
 		c := &o.each[i]
+		if c.borrows {
+			continue
+		}
 		high := sumOf(low, c.size.mean)
 		p.area(serviceInks[i], low, high, o.window)
 		low = high
