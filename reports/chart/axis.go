@@ -45,6 +45,7 @@ func (s scale) at(v float64) vg.Length {
 type tick struct {
 	v     float64
 	label string
+	minor bool // its label gives way to others
 }
 
 // upTo returns a scale for values that are not negative: from 0, or logarithmic if they differ by more than a factor. room
@@ -70,12 +71,18 @@ func (s scale) ticks(label func(float64) string) []tick {
 	var all []tick
 	for _, v := range s.round() {
 		if v == 0 {
-			all = append(all, tick{v, "0"})
+			all = append(all, tick{v: v, label: "0"})
 			continue
 		}
-		all = append(all, tick{v, label(v)})
+		all = append(all, tick{v, label(v), s.log && !decade(v)})
 	}
 	return all
+}
+
+// decade reports whether v is a power of ten.
+func decade(v float64) bool {
+	e := math.Log10(v)
+	return math.Abs(e-math.Round(e)) < 1e-9
 }
 
 func (s scale) round() []float64 {
@@ -106,7 +113,7 @@ func (s scale) round() []float64 {
 func (s scale) decades() []float64 {
 	first, last := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
 	times := []float64{1}
-	if last-first <= 2 {
+	if last-first <= 3 {
 		times = []float64{1, 2, 5}
 	}
 	step := max(math.Ceil((last-first)/6), 1)

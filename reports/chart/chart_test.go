@@ -198,19 +198,18 @@ func TestSizingCurveOfFailuresOnly(t *testing.T) {
 	}
 }
 
-// Every interval has an error bar of three pieces.
+// An interval has an error bar of three pieces, unless its mark hides it.
 func TestSizingCurveIntervals(t *testing.T) {
 	r := lab(5)
-	want := 0
-	for _, c := range r.Cells {
-		for _, has := range []bool{c.Throughput.Interval, c.Latency.P50.Interval, c.Latency.P95.Interval, c.Latency.P99.Interval} {
-			if has {
-				want += 3
-			}
-		}
+	if n := read(t, sizingCurve(t, r)).count("stroke-width:0.8"); n != 0 {
+		t.Errorf("%d pieces of error bars that cannot be seen", n)
 	}
-	if n := read(t, sizingCurve(t, r)).count("stroke-width:0.8"); n != want || n == 0 {
-		t.Errorf("%d pieces of error bars, want %d", n, want)
+	for _, i := range []int{1, 4} {
+		f := &r.Cells[i].Throughput
+		f.Lo, f.Hi, f.Interval = f.Value/2, f.Value*1.2, true
+	}
+	if n := read(t, sizingCurve(t, r)).count("stroke-width:0.8"); n != 2*3 {
+		t.Errorf("%d pieces of error bars, want those of two intervals", n)
 	}
 }
 
@@ -229,13 +228,13 @@ func grid(cores int) *record.Result {
 func TestSizingCurveOfSeveralSettings(t *testing.T) {
 	svg := sizingCurve(t, grid(3))
 	d := read(t, svg)
-	if !d.has("server.cores=1") || !d.has("server.cores=3") || !d.has("Latency of served requests, p99") || d.has("flat") {
+	if !d.has("server.cores") || d.where("3").x-d.where("1").x > 100 || !d.has("Latency of served requests, p99") || d.has("flat") {
 		t.Errorf("texts %v", d.texts)
 	}
-	if n := dots(svg, "3", "E69F00"); n != 12 {
+	if n := dots(svg, "2.9", "E69F00"); n != 12 { // between those below, 3.2, and those above, 2.6
 		t.Errorf("%d dots of the second line, want 6 of throughput and 6 of p99", n)
 	}
-	if d := read(t, sizingCurve(t, grid(12))); !d.has("8 of 12 lines are shown, evenly chosen.") || !d.has("server.cores=12") {
+	if d := read(t, sizingCurve(t, grid(12))); !d.has("8 of 12 lines are shown, evenly chosen.") || !d.has("12") {
 		t.Errorf("texts %v", d.texts)
 	}
 }
@@ -269,7 +268,7 @@ func TestPercentileCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := read(t, svg)
-	for _, want := range []string{"sizing-knee: latency by percentile", "percentile", "0 %", "50 %", "90 %", "99 %", "300 ms", "pool.max=2", "pool.max=40 (38 % ok)"} {
+	for _, want := range []string{"sizing-knee: latency by percentile", "percentile", "0 %", "50 %", "90 %", "99 %", "300 ms", "pool.max", "2", "40 (38 % ok)"} {
 		if !d.has(want) {
 			t.Errorf("no text %q", want)
 		}
@@ -283,12 +282,77 @@ func TestPercentileCurve(t *testing.T) {
 	if n := d.count("stroke-dasharray"); n != 2 {
 		t.Errorf("%d dashed lines, want that of 40 and its legend", n)
 	}
-	svg, err = PercentileCurve(grid(4), "svg")
+}
+
+// TestPercentilesThatCoincide: lines that cannot be told apart are one, those of another share served are not, and of many that can
+// be some are shown.
+func TestPercentilesThatCoincide(t *testing.T) {
+	curve := func(r *record.Result) drawing {
+		svg, err := PercentileCurve(r, "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, svg)
+	}
+	same := reporttest.Lab[1]
+	other, failing := same, same
+	other.Settings, failing.Settings = reporttest.Set("pool.max", 5), reporttest.Set("pool.max", 6)
+	failing.Failed, failing.How = 400, record.AcquireTimeout
+	d := curve(reporttest.Result("same", "", []reporttest.Row{same, other, failing}, 1))
+	if !d.has("4; 5") || !d.has("6 (50 % ok)") || !d.has("Curves that cannot be told apart are drawn as one.") {
+		t.Errorf("texts %v", d.texts)
+	}
+	var rows []reporttest.Row
+	for i := range 24 {
+		rows = append(rows, reporttest.Row{Settings: reporttest.Set("pool.max", i+1), Took: time.Second, OK: 400,
+			P50: time.Duration(24-i) * 10 * time.Millisecond, P99: time.Duration(24-i) * 20 * time.Millisecond})
+	}
+	if d := curve(reporttest.Result("many", "", rows, 1)); !d.has("8 of 24 curves are shown, evenly chosen.") || !d.has("1") || !d.has("24") || d.has("2") {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
+// TestLimitsAreDrawn: a check has a dotted line at its limit, on the panel of its figure, once however many settings there are.
+func TestLimitsAreDrawn(t *testing.T) {
+	r := reporttest.Check(lab(1), "p(99)<250ms", "p(95)<1h", "throughput>300/s", "failed_rate<1%", "p(99){wait}<10ms", "leaked<=0", "p(90)<20ms")
+	d := read(t, sizingCurve(t, r))
+	lines := func(d drawing) int { return d.count("stroke-dasharray:1,1.8") }
+	if n := lines(d); n != 3 {
+		t.Errorf("%d limits, want those of p99, throughput and failures", n)
+	}
+	for _, s := range []string{"p(99)<250ms", "p(95)<1h is above", "throughput>300/s", "failed_rate<1%"} {
+		if !d.has(s) {
+			t.Errorf("no text %q in %v", s, d.texts)
+		}
+	}
+	if d.has("p(90)<20ms") || d.has("p(99){wait}<10ms") || d.has("leaked<=0") {
+		t.Error("limits are drawn of what is not")
+	}
+	// 250 ms is half-way between 200 ms and 300 ms on this linear axis.
+	low, high, at := d.where("200 ms").y, d.where("300 ms").y, d.where("p(99)<250ms").y
+	if at < low || at > high {
+		t.Errorf("the limit of 250 ms is at %v, 200 ms at %v, 300 ms at %v", at, low, high)
+	}
+	svg, err := PercentileCurve(r, "svg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := read(t, svg); !d.has("8 of 24 settings are shown, evenly chosen.") {
-		t.Errorf("texts %v", d.texts)
+	d = read(t, svg)
+	if n := lines(d); n != 2 {
+		t.Errorf("%d limits, want those of p99 and p90", n)
+	}
+	for _, p := range d.paths {
+		if strings.Contains(p.style, "stroke-dasharray:1,1.8") {
+			if end := slices.Max(p.x); end > d.where("99 %").x+20 || end < d.where("90 %").x {
+				t.Errorf("a limit ends at %v, 99 %% is at %v", end, d.where("99 %").x)
+			}
+		}
+	}
+	for i := range r.Checks {
+		r.Checks[i].Status = record.Off
+	}
+	if lines(read(t, sizingCurve(t, r))) != 0 {
+		t.Error("checks that are off are drawn")
 	}
 }
 

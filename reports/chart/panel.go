@@ -22,13 +22,17 @@ func (p *panel) point(x, y float64) vg.Point { return vg.Point{X: p.x.at(x), Y: 
 
 // grid draws the horizontal lines of the ticks, labelled on the left.
 func (p *panel) grid(ticks []tick) {
-	last := vg.Length(-100)
-	for _, t := range ticks {
-		y := p.y.at(t.v)
-		p.line(pale, 0.5, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
-		if y-last >= labelInk.size {
-			p.text(p.x.from-5, y-3, end, labelInk.fit(t.label, p.x.from-10), labelInk)
-			last = y
+	var labels row
+	for _, minor := range []bool{false, true} {
+		for _, t := range ticks {
+			if t.minor != minor {
+				continue
+			}
+			y := p.y.at(t.v)
+			p.line(pale, 0.5, false, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
+			if labels.fits(y, labelInk.size) {
+				p.text(p.x.from-5, y-3, end, labelInk.fit(t.label, p.x.from-10), labelInk)
+			}
 		}
 	}
 }
@@ -75,7 +79,7 @@ func (p *panel) head(what string, entries ...entry) {
 	p.text(p.x.from, p.y.to+6, start, what, headInk)
 	x := p.x.to + 3*space
 	for _, e := range entries {
-		x -= e.width()
+		x -= e.room()
 	}
 	p.legend(x, p.x.to+3*space, p.y.to+6, entries)
 }
@@ -88,19 +92,45 @@ type mark struct {
 	careful      bool // it is of the few that were served
 }
 
+// stroke is how a line is drawn.
+type stroke struct {
+	color  color.Color
+	width  vg.Length
+	radius vg.Length // of its marks
+}
+
+var plain = stroke{width: 1.6, radius: 3}
+
+// in returns the stroke in a colour.
+func (k stroke) in(c color.Color) stroke {
+	k.color = c
+	return k
+}
+
+// nested are strokes for lines of which some may lie on each other: each is narrower than those drawn before it, which are seen on
+// both sides of it.
+func nested(n int) []stroke {
+	all := make([]stroke, n)
+	for i := range all {
+		below := vg.Length(n - 1 - i)
+		all[i] = stroke{palette[i], 1.4 + 0.5*below, 2.6 + 0.3*below}
+	}
+	return all
+}
+
 // curve draws marks and the lines between neighbours; those to be read with care are hollow, with dashed lines.
-func (p *panel) curve(c color.Color, marks []mark) {
-	radius := vg.Length(3)
+func (p *panel) curve(k stroke, marks []mark) {
+	c, radius := k.color, k.radius
 	if len(marks) > 60 {
-		radius = 1.5
+		radius = k.radius / 2
 	}
 	for i := 1; i < len(marks); i++ {
 		if a, b := marks[i-1], marks[i]; a.known && b.known {
-			p.line(c, 1.6, a.careful || b.careful, p.point(a.x, a.y), p.point(b.x, b.y))
+			p.line(c, k.width, a.careful || b.careful, p.point(a.x, a.y), p.point(b.x, b.y))
 		}
 	}
 	for _, m := range marks {
-		if m.known && m.interval {
+		if m.known && m.interval && p.y.at(m.hi)-p.y.at(m.lo) > 2*radius { // else the mark hides it
 			p.whisker(c, m.x, m.lo, m.hi)
 		}
 	}

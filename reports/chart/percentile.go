@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -15,7 +15,8 @@ import (
 )
 
 // PercentileCurve draws latency against percentile, each nine as wide as the one before: a line for each cell, or for a few of
-// them if there are many. A line ends at the percentile that its number of requests can show.
+// them if there are many. A line ends at the percentile that its number of requests can show; those that lie on each other are seen
+// side by side.
 func PercentileCurve(r *record.Result, format string) ([]byte, error) {
 	if !hasLatencies(r) {
 		return nil, errors.New("percentiles: the result has no latencies; one that was read from JSON has figures only")
@@ -37,43 +38,60 @@ func measured(c *record.Cell) bool { return c.Curves.Latency != nil && c.Curves.
 // tail is the line of a cell.
 type tail struct {
 	name   string
-	color  color.Color
+	ok     string // the share that was served, if not all
+	more   int    // cells that have the same
+	n      float64
+	stroke stroke
 	dashed bool
 	points []mark
 }
 
 func drawPercentiles(s *sheet, r *record.Result) {
-	var cells []*record.Cell
-	for i := range r.Cells {
-		if measured(&r.Cells[i]) {
-			cells = append(cells, &r.Cells[i])
-		}
-	}
-	remark := ""
-	var tails []tail
-	for _, i := range some(len(cells), mostLines) {
-		tails = append(tails, newTail(cells[i], palette[len(tails)]))
-	}
-	if len(cells) > len(tails) {
-		remark = fmt.Sprintf("%d of %d settings are shown, evenly chosen.", len(tails), len(cells))
-	}
-	top := s.title(r, "latency by percentile", remark)
-
-	var wide vg.Length
-	var values []float64
+	keys := digest.Varying(r)
+	var all []tail
 	nines := 1.0
-	for _, t := range tails {
-		wide = max(wide, labelInk.width(t.name))
+	var values []float64
+	for i := range r.Cells {
+		if !measured(&r.Cells[i]) {
+			continue
+		}
+		t := newTail(keys, &r.Cells[i])
 		for _, m := range t.points {
 			values = append(values, m.y)
 			nines = max(nines, m.x)
 		}
+		all = append(all, t)
 	}
+	checks := ofLatency(limits(r))
 	x := scale{hi: nines, from: 64, to: width - margin - 10}
+	y := upTo(within(values, checks), 100, 0.05)
+	y.to = height - 2*margin - 90 // near enough
+	all = together(all, y)
+	var tails []tail
+	shown := some(len(all), mostLines)
+	for i, k := range nested(len(shown)) {
+		t := all[shown[i]]
+		t.stroke = k
+		tails = append(tails, t)
+	}
+	remark := ""
+	if len(all) > len(tails) {
+		remark = fmt.Sprintf("%d of %d curves are shown, evenly chosen.", len(tails), len(all))
+	}
+	if slices.ContainsFunc(tails, func(t tail) bool { return t.more > 0 }) {
+		remark = strings.TrimSpace(remark + " Curves that cannot be told apart are drawn as one.")
+	}
+	top := s.title(r, "latency by percentile", remark)
+
+	what := headInk.fit(keyNames(keys), 200)
+	wide := headInk.width(what) - sample - space
+	for _, t := range tails {
+		wide = max(wide, labelInk.width(t.label()))
+	}
 	if wide > 0 { // the legend stands at the right
 		x.to -= wide + sample + 2*space
 	}
-	p := s.newPanel(x, upTo(values, 300, 0.05), margin+30, top-16)
+	p := s.newPanel(x, y, margin+30, top-16)
 	p.grid(p.y.durations())
 	for _, t := range nineTicks(nines) {
 		p.line(pale, 0.5, false, p.point(t.v, p.y.lo), vg.Point{X: p.x.at(t.v), Y: p.y.to})
@@ -85,15 +103,23 @@ func drawPercentiles(s *sheet, r *record.Result) {
 		for _, m := range t.points {
 			points = append(points, p.point(m.x, m.y))
 		}
-		p.line(t.color, 1.8, t.dashed, points...)
-		p.dot(t.color, 3, t.dashed, points[len(points)-1])
+		p.line(t.stroke.color, t.stroke.width, t.dashed, points...)
+		p.dot(t.stroke.color, t.stroke.radius, t.dashed, points[len(points)-1])
 		ends = append(ends, points[len(points)-1].Y)
 	}
+	// A limit of a percentile ends at it.
+	p.limits(checks, func(l limit) vg.Length {
+		if q, ok := percentileOf(l.figure); ok && q < 100 {
+			return p.x.at(-math.Log10(1 - q/100))
+		}
+		return p.x.to
+	})
 	for i, y := range apart(ends, 13, p.y.from) {
-		if t := tails[i]; t.name != "" {
-			s.entry(p.x.to+2*space, y-3, entry{name: t.name, color: t.color, dashed: t.dashed})
+		if t := tails[i]; t.label() != "" {
+			s.entry(p.x.to+2*space, y-3, entry{name: t.label(), color: t.stroke.color, dashed: t.dashed, width: t.stroke.width})
 		}
 	}
+	s.text(p.x.to+2*space, p.y.to+6, start, what, headInk)
 	p.foot(nineTicks(nines), "percentile")
 }
 
@@ -118,19 +144,12 @@ func apart(heights []vg.Length, by, bottom vg.Length) []vg.Length {
 	return moved
 }
 
-func newTail(c *record.Cell, ink color.Color) tail {
-	t := tail{name: digest.Label(c.Settings), color: ink}
+func newTail(keys []string, c *record.Cell) tail {
+	t := tail{name: cellName(keys, c), n: float64(c.Curves.Latency.N())}
 	if c.Requests.Failed > 0 {
-		t.dashed = true
-		share := digest.Share(digest.OKShare(c.Requests)) + " ok"
-		if t.name == "" {
-			t.name = share
-		} else {
-			t.name = labelInk.fit(t.name, 130) + " (" + share + ")"
-		}
+		t.dashed, t.ok = true, digest.Share(digest.OKShare(c.Requests))+" ok"
 	}
-	t.name = labelInk.fit(t.name, 210)
-	n := float64(c.Curves.Latency.N())
+	n := t.n
 	for _, step := range digest.Percentiles(c.Curves.Latency, 10) {
 		x := math.Log10(n) // the greatest value
 		if step.Percentile < 100 {
@@ -141,9 +160,59 @@ func newTail(c *record.Cell, ink color.Color) tail {
 	return t
 }
 
+// label is what the legend calls the line.
+func (t *tail) label() string {
+	name := labelInk.fit(t.name, 200)
+	switch {
+	case t.ok == "":
+		return name
+	case t.name == "":
+		return t.ok
+	}
+	return labelInk.fit(t.name, 130) + " (" + t.ok + ")"
+}
+
+// together makes one line of those that nobody could tell apart.
+func together(all []tail, y scale) []tail {
+	var kept []tail
+next:
+	for _, t := range all {
+		for i := range kept {
+			if k := &kept[i]; k.ok == t.ok && k.covers(&t, y) {
+				k.name += "; " + t.name
+				k.more++
+				continue next
+			}
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// covers reports whether two lines are the same to the eye, as far as both have ten requests beyond.
+func (t *tail) covers(o *tail, y scale) bool {
+	const apart = 1.5
+	until := math.Log10(min(t.n, o.n) / 10)
+	for x := 0.05; x <= until; x += 0.05 {
+		if d := y.at(t.at(x)) - y.at(o.at(x)); d > apart || d < -apart {
+			return false
+		}
+	}
+	return until > 0.5
+}
+
+// at returns the latency of a percentile, as far as the line goes.
+func (t *tail) at(nines float64) float64 {
+	i := 0
+	for i < len(t.points)-1 && t.points[i].x < nines {
+		i++
+	}
+	return t.points[i].y
+}
+
 // nineTicks labels 0 %, 50 %, 90 %, 99 %, 99.9 % and so on.
 func nineTicks(nines float64) []tick {
-	all := []tick{{0, "0 %"}, {math.Log10(2), "50 %"}}
+	all := []tick{{v: 0, label: "0 %"}, {v: math.Log10(2), label: "50 %"}}
 	for i := 1; float64(i) <= nines; i++ {
 		label := "90 %"
 		if i > 1 {
@@ -156,7 +225,7 @@ func nineTicks(nines float64) []tick {
 			}
 			label += " %"
 		}
-		all = append(all, tick{float64(i), label})
+		all = append(all, tick{v: float64(i), label: label})
 	}
 	return all
 }

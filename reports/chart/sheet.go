@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -41,6 +42,7 @@ var (
 	purple = rgb(0xcc79a7)
 	brown  = rgb(0x8c6d31)
 	white  = rgb(0xffffff)
+	veil   = color.NRGBA{255, 255, 255, 190}
 )
 
 // palette is for lines that are otherwise alike.
@@ -186,8 +188,9 @@ type entry struct {
 	name   string
 	color  color.Color
 	dashed bool
-	hollow bool // a hollow mark instead of a line
-	patch  bool // an area instead of a line
+	hollow bool      // a hollow mark instead of a line
+	patch  bool      // an area instead of a line
+	width  vg.Length // of the line; 0 for the usual
 }
 
 const (
@@ -195,7 +198,7 @@ const (
 	space  = 4
 )
 
-func (e entry) width() vg.Length { return sample + space + labelInk.width(e.name) + 3*space }
+func (e entry) room() vg.Length { return sample + space + labelInk.width(e.name) + 3*space }
 
 // entry draws one entry of a legend from x on.
 func (s *sheet) entry(x, y vg.Length, e entry) {
@@ -205,7 +208,7 @@ func (s *sheet) entry(x, y vg.Length, e entry) {
 	case e.patch:
 		s.rectangle(e.color, x+sample-9, y-1, x+sample, y+8)
 	default:
-		s.line(e.color, 1.8, e.dashed, vg.Point{X: x, Y: y + 3}, vg.Point{X: x + sample, Y: y + 3})
+		s.line(e.color, cmp.Or(e.width, 1.8), e.dashed, vg.Point{X: x, Y: y + 3}, vg.Point{X: x + sample, Y: y + 3})
 	}
 	s.text(x+sample+space, y, start, e.name, labelInk)
 }
@@ -214,11 +217,11 @@ func (s *sheet) entry(x, y vg.Length, e entry) {
 func (s *sheet) legend(from, to, y vg.Length, entries []entry) vg.Length {
 	x := from
 	for _, e := range entries {
-		if x > from && x+e.width() > to {
+		if x > from && x+e.room() > to {
 			x, y = from, y-12
 		}
 		s.entry(x, y, e)
-		x += e.width()
+		x += e.room()
 	}
 	return y
 }

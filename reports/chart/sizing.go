@@ -20,7 +20,7 @@ func SizingCurve(r *record.Result, key, format string, use ...float64) ([]byte, 
 	if lines == nil {
 		return nil, fmt.Errorf("sizing curve: want a setting that is swept over numbers, have %q", key)
 	}
-	c := &sizing{key: digest.Printable(key), use: use}
+	c := &sizing{key: digest.Printable(key), use: use, limits: limits(r)}
 	for _, i := range some(len(lines), mostLines) {
 		c.lines = append(c.lines, lines[i])
 	}
@@ -47,6 +47,7 @@ type sizing struct {
 	lines    []digest.Line
 	points   []digest.Point // of all lines
 	failures bool
+	limits   []limit
 	x        scale
 }
 
@@ -56,18 +57,26 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 	var ticks []tick
 	for _, p := range c.points {
 		values = append(values, p.Value)
-		ticks = append(ticks, tick{p.Value, p.Label})
+		ticks = append(ticks, tick{v: p.Value, label: p.Label})
 	}
 	slices.Sort(values)
 	c.x = spread(slices.Compact(values))
 	c.x.from, c.x.to = 64, width-margin
 
 	if len(c.lines) > 1 {
+		// The names of the settings once, then their values.
+		var keys []string
+		for _, kv := range c.lines[0].Others {
+			keys = append(keys, digest.Printable(kv.Key))
+		}
+		what := headInk.fit(strings.Join(keys, ", "), width/2)
+		s.text(margin, top-8, start, what, headInk)
+		strokes := nested(len(c.lines))
 		entries := make([]entry, len(c.lines))
 		for i, l := range c.lines {
-			entries[i] = entry{name: labelInk.fit(digest.Label(l.Others), 180), color: palette[i]}
+			entries[i] = entry{name: labelInk.fit(valuesOf(l.Others), 180), color: palette[i], width: strokes[i].width}
 		}
-		top = s.legend(margin, width-margin, top-8, entries) - 8
+		top = s.legend(margin+headInk.width(what)+2*space, width-margin, top-8, entries) - 8
 	}
 
 	// From the bottom: the axis, the failures if there are any, latency, throughput, the names of the regions.
@@ -110,11 +119,14 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 		s.text(x+4, throughput.y.from+5, align, text, useInk)
 	}
 	c.throughput(throughput)
+	throughput.limits(of(c.limits, "throughput"), nil)
 	c.latency(latency)
+	latency.limits(c.latencyLimits(), nil)
 	last := latency
 	if c.failures {
 		last = s.newPanel(c.x, c.shares(), bottom, lowest-head)
 		c.failed(last)
+		last.limits(of(c.limits, "failed_rate"), nil)
 	}
 	last.foot(ticks, c.key)
 }
@@ -230,14 +242,15 @@ func heights(all []mark) []float64 {
 }
 
 func (c *sizing) throughputs() scale {
-	return upTo(heights(marks(c.points, throughputMark)), 1000, 0.15)
+	return upTo(within(heights(marks(c.points, throughputMark)), of(c.limits, "throughput")), 1000, 0.15)
 }
 
 func (c *sizing) throughput(p *panel) {
 	p.head("Throughput, requests served per second")
 	p.grid(p.y.ticks(digest.Rate))
+	strokes := c.strokes()
 	for i, l := range c.lines {
-		p.curve(palette[i], marks(l.Points, throughputMark))
+		p.curve(strokes[i], marks(l.Points, throughputMark))
 	}
 	if len(c.lines) == 1 {
 		if best := c.lines[0].Best(); best >= 0 {
@@ -274,7 +287,24 @@ func (c *sizing) latencies() scale {
 	for _, q := range c.drawn() {
 		v = append(v, heights(marks(c.points, q.of))...)
 	}
-	return upTo(v, 30, 0.2)
+	return upTo(within(v, c.latencyLimits()), 30, 0.2)
+}
+
+// latencyLimits are the limits of the percentiles that are drawn.
+func (c *sizing) latencyLimits() []limit {
+	var figures []string
+	for _, q := range c.drawn() {
+		figures = append(figures, "p("+q.name[1:]+")")
+	}
+	return of(c.limits, figures...)
+}
+
+// strokes are those of the lines.
+func (c *sizing) strokes() []stroke {
+	if len(c.lines) == 1 {
+		return []stroke{plain.in(blue)}
+	}
+	return nested(len(c.lines))
 }
 
 func (c *sizing) latency(p *panel) {
@@ -283,13 +313,13 @@ func (c *sizing) latency(p *panel) {
 	var entries []entry
 	for i, l := range c.lines {
 		for _, q := range c.drawn() {
-			ink := q.color
+			k := plain.in(q.color)
 			if len(c.lines) > 1 {
-				ink, what = palette[i], "Latency of served requests, "+q.name
+				k, what = c.strokes()[i], "Latency of served requests, "+q.name
 			} else {
-				entries = append(entries, entry{name: q.name, color: ink})
+				entries = append(entries, entry{name: q.name, color: q.color})
 			}
-			p.curve(ink, marks(l.Points, q.of))
+			p.curve(k, marks(l.Points, q.of))
 		}
 	}
 	if c.failures {
@@ -344,7 +374,7 @@ func (c *sizing) failed(p *panel) {
 	p.head("Share of failed requests")
 	var ticks []tick
 	for _, v := range []float64{0, p.y.hi / 2, p.y.hi} {
-		ticks = append(ticks, tick{v, trimmed(v*100) + " %"})
+		ticks = append(ticks, tick{v: v, label: trimmed(v*100) + " %"})
 	}
 	p.grid(ticks)
 	for i, l := range c.lines {
@@ -362,10 +392,24 @@ func (c *sizing) failed(p *panel) {
 		switch {
 		case failedShare(l.Points[highest].Cell.Requests) == 0:
 		case len(c.lines) > 1:
-			p.line(palette[i], 1.6, false, steps...)
+			p.shareSteps(c.strokes()[i], l.Points, steps)
 		default:
 			p.bars(l.Points, steps, highest)
 		}
+	}
+}
+
+// shareSteps draws the steps of the shares, where there are any.
+func (p *panel) shareSteps(k stroke, points []digest.Point, steps []vg.Point) {
+	for i := 0; i < len(points); {
+		first := i
+		for i < len(points) && failedShare(points[i].Cell.Requests) > 0 {
+			i++
+		}
+		if i > first {
+			p.line(k.color, k.width, false, steps[2*first:2*i]...)
+		}
+		i++
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -99,21 +98,6 @@ type stageChart struct {
 	remark string
 }
 
-// label names a cell by what varies.
-func (c *stageChart) label(cell *record.Cell) string {
-	if len(c.keys) == 1 {
-		v, _ := digest.Value(cell.Settings, c.keys[0])
-		return digest.Printable(v)
-	}
-	var parts []string
-	for _, key := range c.keys {
-		if v, ok := digest.Value(cell.Settings, key); ok {
-			parts = append(parts, digest.Printable(v))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 func (c *stageChart) draw(s *sheet, r *record.Result) {
 	remark := "How latency divides among stages, of all served requests, of the slowest 1 % and of failed ones. Above: its mean." + c.remark
 	top := s.title(r, "where the time went", remark)
@@ -148,7 +132,7 @@ func (c *stageChart) draw(s *sheet, r *record.Result) {
 	p := s.newPanel(x, scale{hi: 1}, margin+foot, top)
 	var ticks []tick
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		ticks = append(ticks, tick{v, trimmed(v*100) + " %"})
+		ticks = append(ticks, tick{v: v, label: trimmed(v*100) + " %"})
 	}
 	p.grid(ticks)
 
@@ -171,18 +155,14 @@ func (c *stageChart) draw(s *sheet, r *record.Result) {
 			}
 			at += unit
 		}
-		mid, label := (first+at)/2, labelInk.fit(c.label(cell), 160)
+		mid, label := (first+at)/2, labelInk.fit(cellName(c.keys, cell), 160)
 		if label != "" && labels.fits(mid, headInk.width(label)+space) {
 			p.text(mid, p.y.from-25, middle, label, headInk)
 		}
 		at += unit / 2
 	}
 	p.line(grey, 0.7, false, vg.Point{X: x.from, Y: p.y.from}, vg.Point{X: x.to, Y: p.y.from})
-	var keys []string
-	for _, key := range c.keys {
-		keys = append(keys, digest.Printable(key))
-	}
-	p.text((x.from+x.to)/2, p.y.from-39, middle, labelInk.fit(strings.Join(keys, ", "), x.to-x.from), labelInk)
+	p.text((x.from+x.to)/2, p.y.from-39, middle, labelInk.fit(keyNames(c.keys), x.to-x.from), labelInk)
 }
 
 // stack draws the stages of a bar, one on the other, with the shares of those that have room for it.
