@@ -157,6 +157,7 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 		return nil, inCell(c, err)
 	}
 	r := w.finish()
+	r.Series.Faults = faults(sc)
 	if stages != nil {
 		r.Stages = stages.Finish()
 	}
