@@ -68,8 +68,11 @@ func (d *decoder) into(n *node, v reflect.Value, path, doc string) {
 		return
 	}
 	if t, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok && n.kind == scalar {
-		if err := t.UnmarshalText([]byte(n.text)); err != nil {
+		switch err := t.UnmarshalText([]byte(n.text)); {
+		case err != nil:
 			d.bad(n.place, path, "%s", clip(err.Error()))
+		case v.CanFloat() && n.quoted && decimal.MatchString(n.text):
+			d.bad(n.place, path, "want a number, have the text %q; leave out the quotes", short(n.text))
 		}
 		return
 	}
