@@ -14,6 +14,7 @@ import (
 	"poolwise/reports"
 	"poolwise/scenarios"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 func newCompare() *cobra.Command {
@@ -340,7 +341,8 @@ func checkSides(sides []*side) error {
 		return nil
 	}
 	if pairs, _, _ := record.Match(results[0], results[1]); len(pairs) == 0 {
-		return fmt.Errorf("nothing to compare: %s has %s; %s has %s", sides[0].name, labels(results[0]), sides[1].name, labels(results[1]))
+		return fmt.Errorf("nothing to compare: no setting is in both; %s sweeps %s, and %s %s%s",
+			sides[0].name, sweepOf(results[0]), sides[1].name, sweepOf(results[1]), sameSweep(sides, results))
 	}
 	return nil
 }
@@ -357,20 +359,70 @@ func (s *side) settings() *record.Result {
 	return r
 }
 
-// labels lists the settings of a result.
-func labels(r *record.Result) string {
-	var all []string
+// axis is a path of settings with its values, in order.
+type axis struct {
+	key    string
+	values []string
+}
+
+func axesOf(r *record.Result) []axis {
+	var all []axis
 	for _, c := range r.Cells {
-		label := c.Settings.String()
-		if label == "" {
-			label = "no settings"
+		for _, set := range c.Settings {
+			i := slices.IndexFunc(all, func(a axis) bool { return a.key == set.Key })
+			if i < 0 {
+				i = len(all)
+				all = append(all, axis{key: set.Key})
+			}
+			if a := &all[i]; !slices.Contains(a.values, set.Value) {
+				a.values = append(a.values, set.Value)
+			}
 		}
-		all = append(all, label)
 	}
-	if n := len(all); n > 6 {
-		all = append(all[:5], fmt.Sprintf("%d more", n-5))
+	return all
+}
+
+// sweepOf says what a result sweeps.
+func sweepOf(r *record.Result) string {
+	var all []string
+	for _, a := range axesOf(r) {
+		values := a.values
+		if n := len(values); n > 8 {
+			values = append(slices.Clone(values[:6]), "...", values[n-1])
+		}
+		all = append(all, fmt.Sprintf("%s (%s)", a.key, strings.Join(values, ", ")))
 	}
-	return strings.Join(all, ", ")
+	if all == nil {
+		return "nothing"
+	}
+	return wording.And(all)
+}
+
+// sameSweep is the rest of a message about sides without a common setting: how to give them one.
+func sameSweep(sides []*side, results []*record.Result) string {
+	from := results[0] // whose sweep both could have: what is saved, or else what is swept
+	if sides[0].saved == nil && (sides[1].saved != nil || len(axesOf(from)) == 0) {
+		from = results[1]
+	}
+	if sides[0].saved != nil && sides[1].saved != nil {
+		return ""
+	}
+	axes := axesOf(from)
+	if len(axes) == 0 {
+		return "; --set sweep={} leaves the sweep out"
+	}
+	advice := ""
+	for _, a := range axes {
+		values := strings.Join(a.values, ",")
+		if !strings.ContainsAny(a.key, ".[") || strings.ContainsAny(a.key+values, " {}'\"") {
+			return "; give them the same sweep"
+		}
+		advice += fmt.Sprintf(" --over %s=%s", a.key, values)
+	}
+	if sides[0].saved != nil || sides[1].saved != nil {
+		return ";" + advice + " repeats that of the saved result"
+	}
+	return ";" + advice + " gives both the same sweep, and --set sweep={} none"
 }
 
 // report writes a report of a comparison.
