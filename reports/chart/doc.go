@@ -1,4 +1,4 @@
-// Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting, latency by
+// Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting or by name, latency by
 // percentile, where the time went, and the levels of pools over time. A chart is a function of a finished record.Result: equal
 // results give equal bytes. Charts are 900 x 600 pixels, higher if services have panels of their own, in colours (after Okabe and
 // Ito) that the colour-blind can tell apart.
@@ -24,8 +24,8 @@ type Named struct {
 	Bytes []byte
 }
 
-// All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, the
-// percentiles if there are latencies, where the time went if that is known, and the levels over time, of a few cells if there are
+// All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, rows for
+// settings that are not numbers and for services, the percentiles if there are latencies, where the time went if that is known, and the levels over time, of a few cells if there are
 // many.
 func All(r *record.Result, format string) ([]Named, error) {
 	var all []Named
@@ -53,6 +53,16 @@ func All(r *record.Result, format string) ([]Named, error) {
 			name += "-" + fileName(key)
 		}
 		b, err := SizingCurve(r, key, format)
+		if err := add(name, b, err); err != nil {
+			return nil, err
+		}
+	}
+	if deservesRows(r, len(keys) > 0) {
+		name := "settings"
+		if len(r.Cells) == 1 {
+			name = "services"
+		}
+		b, err := Settings(r, format)
 		if err := add(name, b, err); err != nil {
 			return nil, err
 		}

@@ -355,11 +355,19 @@ func failedShare(q record.Requests) float64 {
 	return 1 - digest.OKShare(q)
 }
 
-// shares is a scale up to 1, 10 or 100 %.
 func (c *sizing) shares() scale {
-	most := 0.0
+	var v []record.Requests
 	for _, p := range c.points {
-		most = max(most, failedShare(p.Cell.Requests))
+		v = append(v, p.Cell.Requests)
+	}
+	return sharesUpTo(v)
+}
+
+// sharesUpTo is a scale up to 1, 10 or 100 % for the shares that failed.
+func sharesUpTo(all []record.Requests) scale {
+	most := 0.0
+	for _, q := range all {
+		most = max(most, failedShare(q))
 	}
 	for _, hi := range []float64{0.01, 0.1} {
 		if most <= hi {

@@ -1,0 +1,314 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+)
+
+// Settings draws throughput, latency and the share of failed requests of each cell, one below the other, where they are named and
+// not numbered; where there are several services, of each of them. Of many cells some are shown.
+func Settings(r *record.Result, format string) ([]byte, error) {
+	c := newRows(r)
+	if len(c.rows) < 2 {
+		return nil, errors.New("settings: the result has one setting and one service, and nothing to put beside them")
+	}
+	return renderHigh(format, c.height(), func(s *sheet) { c.draw(s, r) })
+}
+
+// rows are a chart with a row for each cell or service.
+type rows struct {
+	keys     []string // of the settings that vary
+	rows     []entity
+	cells    int // shown
+	services bool
+	remark   string
+	limits   []limit
+}
+
+// entity is what has a row.
+type entity struct {
+	name       string
+	part       bool // a service of the row before
+	requests   record.Requests
+	throughput record.Float
+	latency    *record.Summary
+}
+
+const (
+	mostRows    = 24
+	mostParts   = 6 // services that have rows of their own
+	highRow     = 22
+	lowRow      = 17 // of a service
+	rowsTop     = 96
+	rowsFoot    = 34
+	widestLabel = 190
+)
+
+func newRows(r *record.Result) *rows {
+	c := &rows{keys: digest.Varying(r), limits: limits(r)}
+	each := 1
+	for i := range r.Cells {
+		if n := len(parts(&r.Cells[i])); n > 0 {
+			each = max(each, n+1)
+		}
+	}
+	shown := some(len(r.Cells), max(mostRows/each, 2))
+	c.cells = len(shown)
+	if len(shown) < len(r.Cells) {
+		c.remark = fmt.Sprintf(" %d of %d settings are shown, evenly chosen.", len(shown), len(r.Cells))
+	}
+	for _, i := range shown {
+		cell := &r.Cells[i]
+		name := cellName(c.keys, cell)
+		services := parts(cell)
+		if name == "" && len(services) > 0 {
+			name = "all services"
+		}
+		c.rows = append(c.rows, entity{name, false, cell.Requests, cell.Throughput, &cell.Latency})
+		for _, p := range services {
+			c.services = true
+			c.rows = append(c.rows, entity{digest.Printable(p.Name), true, p.Requests, p.Throughput, &p.Latency})
+		}
+	}
+	return c
+}
+
+// parts are the services of a cell, if there are several and not too many: those of several instances, and pools that are in none.
+func parts(c *record.Cell) []*record.PoolCell {
+	var all []*record.PoolCell
+	of := ""
+	for i := range c.Pools {
+		p := &c.Pools[i]
+		switch {
+		case p.Service == "":
+			all = append(all, p)
+		case p.Service != of:
+			for j := range c.Services {
+				if c.Services[j].Name == p.Service {
+					all = append(all, &c.Services[j])
+				}
+			}
+		}
+		of = p.Service
+	}
+	if len(all) < 2 || len(all) > mostParts {
+		return nil
+	}
+	return all
+}
+
+// deservesRows reports whether a result has settings without numbers, or services.
+func deservesRows(r *record.Result, numbered bool) bool {
+	if len(r.Cells) == 1 {
+		return len(parts(&r.Cells[0])) > 0
+	}
+	return !numbered && len(r.Cells) > 1
+}
+
+func (c *rows) high(e *entity) vg.Length {
+	if e.part {
+		return lowRow
+	}
+	return highRow
+}
+
+func (c *rows) height() vg.Length {
+	return max(rowsTop+c.needed()+rowsFoot+margin, height/2)
+}
+
+// needed is the height of all rows.
+func (c *rows) needed() (sum vg.Length) {
+	for i := range c.rows {
+		sum += c.high(&c.rows[i])
+	}
+	return sum
+}
+
+func (c *rows) draw(s *sheet, r *record.Result) {
+	what := "throughput, latency and failures"
+	if len(c.keys) > 0 {
+		what += " by " + keyNames(c.keys)
+	} else {
+		what += " by service"
+	}
+	top := s.title(r, what, strings.TrimSpace("Latency is that of served requests; hollow where some failed."+c.remark)) - 14
+
+	var wide vg.Length
+	for i := range c.rows {
+		wide = max(wide, c.ink(&c.rows[i]).width(c.rows[i].name)+c.indent(&c.rows[i]))
+	}
+	left := margin + min(wide, widestLabel) + 2*space
+	const gap = 26
+	room := width - margin - left - 2*gap
+	throughput := scale{from: left, to: left + 0.27*room}
+	latency := scale{from: throughput.to + gap, to: throughput.to + gap + 0.51*room}
+	failed := scale{from: latency.to + gap, to: width - margin}
+
+	bottom := vg.Length(margin + rowsFoot)
+	var rates, times []float64
+	for i := range c.rows {
+		rates = append(rates, heights([]mark{{y: c.rows[i].throughput.Value, hi: c.rows[i].throughput.Hi, known: c.rows[i].throughput.Known,
+			interval: c.rows[i].throughput.Interval}})...)
+		for _, q := range percentiles {
+			times = append(times, heights([]mark{q.of(&record.Cell{Latency: *c.rows[i].latency})})...)
+		}
+	}
+	set := func(place *scale, s scale) { s.from, s.to = place.from, place.to; *place = s }
+	set(&throughput, upTo(within(rates, of(c.limits, "throughput")), 1e9, 0.3)) // for the figures
+	set(&latency, upTo(within(times, ofLatency(c.limits)), 30, 0.08))
+	set(&failed, c.shares())
+
+	across := func(x scale) *panel { return &panel{s, x, scale{from: bottom, to: top}} }
+	p, q, f := across(throughput), across(latency), across(failed)
+	throughput.parts = 3
+	p.columns(throughput.ticks(digest.Rate), "requests served per second")
+	q.columns(latency.durations(), "latency")
+	f.columns([]tick{{v: 0, label: "0 %"}, {v: failed.hi, label: trimmed(failed.hi*100) + " %"}}, "failed")
+	p.text(p.x.from, top+5, start, "Throughput", headInk)
+	q.head("Latency", entry{name: "p50", color: sky, width: 4}, entry{name: "p95", color: blue, width: 4}, entry{name: "p99", color: black, width: 4})
+	f.text(f.x.from, top+5, start, "Failed", headInk)
+
+	y, stretch := top, (top-bottom)/c.needed()
+	for i := range c.rows {
+		e := &c.rows[i]
+		high := c.high(e) * stretch
+		if !e.part && i > 0 {
+			s.line(pale, 0.7, false, vg.Point{X: margin, Y: y}, vg.Point{X: width - margin, Y: y})
+		}
+		y -= high
+		mid := y + high/2
+		k := c.ink(e)
+		s.text(margin+c.indent(e), mid-3, start, k.fit(e.name, left-margin-c.indent(e)-space), k)
+		p.rate(e, mid, c.high(e)*0.3)
+		q.spread(e, mid)
+		f.share(e, mid, c.high(e)*0.3)
+	}
+	p.limitColumns(of(c.limits, "throughput"))
+	q.limitColumns(ofLatency(c.limits))
+	f.limitColumns(of(c.limits, "failed_rate"))
+}
+
+func (c *rows) ink(e *entity) ink {
+	if !e.part && c.services {
+		return headInk
+	}
+	return labelInk
+}
+
+func (c *rows) indent(e *entity) vg.Length {
+	if e.part {
+		return 10
+	}
+	return 0
+}
+
+func (c *rows) shares() scale {
+	var v []record.Requests
+	for i := range c.rows {
+		v = append(v, c.rows[i].requests)
+	}
+	return sharesUpTo(v)
+}
+
+// columns draws the vertical lines of the ticks, labelled below.
+func (p *panel) columns(ticks []tick, what string) {
+	for _, t := range ticks {
+		x := p.x.at(t.v)
+		p.line(pale, 0.5, false, vg.Point{X: x, Y: p.y.from}, vg.Point{X: x, Y: p.y.to})
+	}
+	p.foot(ticks, what)
+}
+
+// rate draws a bar of the throughput, its interval, and the figure.
+func (p *panel) rate(e *entity, y, half vg.Length) {
+	f := e.throughput
+	if !f.Known {
+		p.text(p.x.from+3, y-3, start, digest.Dash, labelInk)
+		return
+	}
+	x := p.x.at(f.Value)
+	ground := color.Color(blue)
+	if e.part {
+		ground = sky
+	}
+	p.rectangle(ground, p.x.from, y-half, x, y+half)
+	if f.Interval {
+		x = max(x, p.x.at(f.Hi))
+		p.line(black, 0.8, false, vg.Point{X: p.x.at(f.Lo), Y: y}, vg.Point{X: p.x.at(f.Hi), Y: y})
+	}
+	p.text(x+3, y-3, start, digest.Rate(f.Value), labelInk)
+}
+
+// spread draws the percentiles of latency on one line, with their intervals.
+func (p *panel) spread(e *entity, y vg.Length) {
+	var marks []mark
+	for _, q := range percentiles {
+		marks = append(marks, q.of(&record.Cell{Latency: *e.latency}))
+	}
+	if !marks[0].known {
+		p.text(p.x.from+3, y-3, start, digest.Dash, labelInk)
+		return
+	}
+	careful := e.requests.Failed > 0
+	last := marks[0]
+	for _, m := range marks {
+		if m.known {
+			last = m
+		}
+	}
+	p.line(grey, 1, careful, vg.Point{X: p.x.at(marks[0].y), Y: y}, vg.Point{X: p.x.at(last.y), Y: y})
+	for i, q := range percentiles {
+		if m := marks[i]; m.known && m.interval {
+			p.StrokeLines(draw.LineStyle{Color: q.color, Width: 2.2}, []vg.Point{{X: p.x.at(m.lo), Y: y}, {X: p.x.at(m.hi), Y: y}})
+		}
+	}
+	for i, q := range percentiles {
+		if m := marks[i]; m.known {
+			// A smaller mark is seen on a larger one that has the same place.
+			p.dot(q.color, 4.6-vg.Length(i), careful, vg.Point{X: p.x.at(m.y), Y: y})
+		}
+	}
+}
+
+// share draws a bar of the share that failed, with the figure.
+func (p *panel) share(e *entity, y, half vg.Length) {
+	share := failedShare(e.requests)
+	x := p.x.at(share)
+	if share > 0 {
+		p.rectangle(red, p.x.from, y-half, x, y+half)
+	}
+	text, k := digest.Share(share), labelInk
+	if share > 0 {
+		k = noteInk
+	}
+	if x+3+k.width(text) > p.x.to+margin {
+		p.text(x-3, y-3, end, text, ink{white, k.size, false})
+		return
+	}
+	p.text(x+3, y-3, start, text, k)
+}
+
+// limitColumns draws lines at limits down the rows, with their names above.
+func (p *panel) limitColumns(all []limit) {
+	style := draw.LineStyle{Color: black, Width: 0.9, Dashes: []vg.Length{1, 1.8}}
+	base := p.y.from + 3
+	for _, l := range all {
+		if l.v > p.x.hi || l.v < p.x.lo {
+			continue
+		}
+		x := p.x.at(l.v)
+		p.StrokeLines(style, []vg.Point{{X: x, Y: p.y.from}, {X: x, Y: p.y.to}})
+		name := digest.Printable(l.expr)
+		at := min(x+2, p.x.to-limitInk.width(name))
+		p.halo(at, base, start, name, limitInk)
+		base += 10
+	}
+}

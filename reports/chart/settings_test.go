@@ -1,0 +1,94 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"poolwise/reports/internal/reporttest"
+	"poolwise/sim/record"
+)
+
+// named makes a result whose settings have names.
+func named(replications int, names ...string) *record.Result {
+	var rows []reporttest.Row
+	for i, name := range names {
+		row := reporttest.Lab[i%len(reporttest.Lab)]
+		row.Settings = reporttest.Set("variant", name)
+		rows = append(rows, row)
+	}
+	return reporttest.Result("variants", "", rows, replications)
+}
+
+func settings(t *testing.T, r *record.Result) drawing {
+	t.Helper()
+	svg, err := Settings(r, "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, svg)
+}
+
+// TestSettings: a row for each name, in order, with its figures, and lines at the limits of the checks.
+func TestSettings(t *testing.T) {
+	r := reporttest.Check(named(1, "two", "four", "eight", "sixteen", "twenty", "forty"), "p(99)<250ms", "failed_rate<1%", "throughput>300/s", "p(99){wait}<1ms")
+	d := settings(t, r)
+	for _, want := range []string{"variants: throughput, latency and failures by variant", "Throughput", "Latency", "Failed", "618/s", "62 %", "0 %", "p50",
+		"p(99)<250ms", "failed_rate<1%", "throughput>300/s"} {
+		if !d.has(want) {
+			t.Errorf("no text %q in %v", want, d.texts)
+		}
+	}
+	names := []string{"two", "four", "eight", "sixteen", "twenty", "forty"}
+	for i := 1; i < len(names); i++ {
+		if d.where(names[i]).y >= d.where(names[i-1]).y {
+			t.Errorf("%s is not below %s", names[i], names[i-1])
+		}
+	}
+	if n := d.count("stroke-dasharray:1,1.8"); n != 3 {
+		t.Errorf("%d limits, want 3", n)
+	}
+	if red := d.filled("D55E00"); red != 1 {
+		t.Errorf("%d bars of failures, want that of forty", red)
+	}
+	if n := d.filled("0072B2"); n < 6 {
+		t.Errorf("%d bars of throughput", n)
+	}
+	if r := settings(t, named(5, "two", "four")); r.count("stroke-width:2.2") == 0 {
+		t.Error("the intervals of replications are not drawn")
+	}
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("number %d of many", i))
+	}
+	if d := settings(t, named(1, many...)); !d.has("Latency is that of served requests; hollow where some failed. 24 of 100 settings are shown, evenly chosen.") ||
+		!d.has(many[0]) || !d.has(many[99]) {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
+// TestSettingsOfServices: each service of a few has a row below that of all, and one with several instances has one.
+func TestSettingsOfServices(t *testing.T) {
+	r := services()
+	c := &r.Cells[0]
+	c.Services[0].Instances = 2
+	d := settings(t, r)
+	for _, want := range []string{"fleet: throughput, latency and failures by service", "all services", "jobs", "payments"} {
+		if !d.has(want) {
+			t.Errorf("no text %q in %v", want, d.texts)
+		}
+	}
+	all, err := All(r, "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(all); !slices.Contains(got, "services.svg") {
+		t.Errorf("charts %v", got)
+	}
+	if got, err := All(named(1, "a", "b"), "svg"); err != nil || !slices.Contains(names(got), "settings.svg") {
+		t.Errorf("charts %v", names(got))
+	}
+	if _, err := Settings(reporttest.Fleet(3, 1), "svg"); err == nil {
+		t.Error("one setting and one service are put beside nothing")
+	}
+}
