@@ -15,7 +15,7 @@ import (
 //	replications
 //	requests_total, requests_ok, requests_failed, requests_unfinished, requests_retries     (counts over all replications)
 //	outcome_NAME                                                                            (failed requests, for every outcome)
-//	throughput_per_second, failed_share, makespan_ns
+//	arrivals_per_second (of open workloads), throughput_per_second, failed_share, makespan_ns
 //	X_n, X_mean_ns, X_min_ns, X_max_ns, X_p50_ns, X_p90_ns, X_p95_ns, X_p99_ns, X_p999_ns   (X: latency, wait, hold, connect, failed_after)
 //	Y_mean, Y_max, Y_final                                                                  (Y: size, idle, in_use, waiting, connecting)
 //	server_opened, server_closed, server_refused, server_peak_open, server_core_utilisation_share
@@ -129,6 +129,7 @@ func (r *csvRow) cell(keys []string, c *record.Cell) {
 	for o := record.OK + 1; o < record.NumOutcomes; o++ {
 		r.count("outcome_"+o.String(), c.Requests.Outcomes[o])
 	}
+	r.float("arrivals_per_second", c.Arrivals)
 	r.float("throughput_per_second", c.Throughput)
 	r.float("failed_share", c.FailedRate)
 	r.duration("makespan", c.Makespan)

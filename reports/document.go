@@ -91,7 +91,7 @@ func settingKeys(r *record.Result) []string {
 }
 
 // requestColumns puts what became of requests, and how long they took.
-func requestColumns(t *table, q record.Requests, throughput record.Float, latency, wait record.Summary) {
+func requestColumns(t *table, q record.Requests, arrivals, throughput record.Float, latency, wait record.Summary) {
 	failed, slow := plain, plain
 	share := ""
 	if q.Failed > 0 {
@@ -101,6 +101,14 @@ func requestColumns(t *table, q record.Requests, throughput record.Float, latenc
 	t.figure("requests", "ok", digest.Count(q.OK), plain)
 	t.figure("requests", "failed", digest.Count(q.Failed), failed)
 	t.figure("requests", "unfinished", digest.Count(q.Unfinished), plain)
+	arrive := entry{text: digest.Dash}
+	if arrivals.Known {
+		arrive.text = digest.Rate(arrivals.Value)
+	}
+	if arriving(arrivals, throughput) {
+		arrive.tone = doubtful
+	}
+	t.put(column{"requests", "arrive", false}, arrive)
 	t.float("requests", "rate", throughput, digest.Rate, digest.RateMargin)
 	t.duration("latency", "p50", latency.P50, slow)
 	t.duration("latency", "p95", latency.P95, slow)
@@ -124,7 +132,7 @@ func cellTable(r *record.Result) *table {
 	keys := settingKeys(r)
 	for _, c := range r.Cells {
 		settingColumns(t, keys, c.Settings, false)
-		requestColumns(t, c.Requests, c.Throughput, c.Latency, c.Wait)
+		requestColumns(t, c.Requests, c.Arrivals, c.Throughput, c.Latency, c.Wait)
 		levelColumns(t, c.Levels)
 		t.level("connecting", c.Levels.Opening)
 		t.figure("server", "opened", digest.Count(c.Server.Opened), plain)
@@ -147,6 +155,7 @@ func levelColumns(t *table, l record.Levels) {
 // tidy drops the columns that would say nothing.
 func (t *table) tidy() {
 	t.drop("unfinished", "0")
+	t.dropIf("arrive", func(e entry) bool { return e.tone == plain })
 	t.drop("", "")
 	t.drop("connecting", "0 / 0")
 	t.drop("refused", "0")
@@ -167,9 +176,28 @@ func failureTable(r *record.Result) *table {
 		t.duration("failed after", "p50", c.FailedAfter.P50, plain)
 		t.duration("failed after", "max", c.FailedAfter.Max, plain)
 		t.text("", "outcomes", outcomes(c.Requests.Outcomes), plain)
+		t.text("", "when acquires timed out", timedOut(c.Timeouts), plain)
 		t.end()
 	}
+	t.drop("when acquires timed out", "")
 	return t
+}
+
+// timedOut says in short what pools were at when acquires timed out.
+func timedOut(t record.Timeouts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{{t.Held, "all connections lent"}, {t.Opening, "connecting"}, {t.Other, "other"}} {
+		switch {
+		case p.n > 0 && p.n == t.All():
+			return p.what
+		case p.n > 0:
+			parts = append(parts, digest.Share(float64(p.n)/float64(t.All()))+" "+p.what)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // outcomes lists counts by name.
@@ -183,46 +211,75 @@ func outcomes(c record.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// checkTable has a row for each check that did not pass, and one for all the cells in which it did, or was off.
+// checkTable has a row for each check and what came of it, over all the cells of which the same is to be said: for those in which
+// it passed, or was off, how the figures range.
 func checkTable(r *record.Result) *table {
 	t := &table{title: "Checks"}
 	type result struct {
 		expr, level string
 		status      record.Status
+		measured    string // unless it passed
+		baseline    string
 	}
+	var order []result
 	alike := map[result][]record.Check{}
-	of := func(k record.Check) result { return result{k.Expr, k.Level, k.Status} }
 	for _, k := range r.Checks {
-		if k.Status == record.Passed || k.Status == record.Off {
-			alike[of(k)] = append(alike[of(k)], k)
+		of := result{expr: k.Expr, level: k.Level, status: k.Status}
+		if one := []record.Check{k}; k.Status != record.Passed && k.Status != record.Off {
+			of.measured, of.baseline = measured(one), baselines(one)
+		}
+		if alike[of] == nil {
+			order = append(order, of)
+		}
+		if !slices.ContainsFunc(alike[of], func(o record.Check) bool { return o.Cell == k.Cell }) { // one that is there twice
+			alike[of] = append(alike[of], k)
 		}
 	}
-	for _, k := range r.Checks {
-		same := []record.Check{k}
-		if k.Status == record.Passed || k.Status == record.Off {
-			if same = alike[of(k)]; same == nil {
-				continue // shown already
-			}
-			delete(alike, of(k))
+	for _, of := range order {
+		same := alike[of]
+		if of.measured == "" {
+			of.measured, of.baseline = measured(same), baselines(same)
 		}
-		t.text("", "verdict", statusWords(k), statusTone(k.Status))
-		t.text("", "check", digest.Printable(k.Expr), plain)
-		t.text("", "measured", measured(same), plain)
-		t.text("", "baseline", baselines(same), plain)
-		where := ""
-		switch {
-		case len(same) > 1:
-			where = fmt.Sprintf("%d cells", len(same))
-		case len(r.Cells) > 1:
-			where = digest.Label(k.Settings)
-		}
-		t.text("", "at", where, plain)
+		t.text("", "verdict", statusWords(same[0]), statusTone(of.status))
+		t.text("", "check", digest.Printable(of.expr), plain)
+		t.text("", "measured", of.measured, plain)
+		t.text("", "baseline", of.baseline, plain)
+		t.text("", "at", where(r, same), plain)
 		t.end()
 	}
 	t.drop("baseline", "")
-	t.drop("at", "")
+	if n := len(t.columns); n > 0 {
+		t.dropIf("at", func(e entry) bool { return e.text == "" })
+		if len(t.columns) == n {
+			t.lowers = 1
+		}
+	}
 	t.key = 2
 	return t
+}
+
+// where says in which cells checks were judged: by the values of a sweep over a number, or by their settings if they are few.
+func where(r *record.Result, checks []record.Check) string {
+	if len(r.Cells) < 2 {
+		return ""
+	}
+	if l, ok := sweep(r); ok {
+		var points []int
+		for i, p := range l.Points {
+			if slices.ContainsFunc(checks, func(k record.Check) bool { return k.Cell >= 0 && k.Cell < len(r.Cells) && &r.Cells[k.Cell] == p.Cell }) {
+				points = append(points, i)
+			}
+		}
+		return digest.Printable(l.Key) + " " + values(&l, points)
+	}
+	if len(checks) > 2 {
+		return fmt.Sprintf("%d cells", len(checks))
+	}
+	labels := make([]string, len(checks))
+	for i, k := range checks {
+		labels[i] = digest.Label(k.Settings)
+	}
+	return strings.Join(labels, "; ")
 }
 
 // statusWords says what came of a check, and that it is only a warning if it is not passed.
@@ -340,7 +397,7 @@ func notes(r *record.Result) []string {
 		all = append(all, "(of … ok): latency and wait are of what succeeded only; compare them with care where requests fail.")
 	}
 	if intervals {
-		all = append(all, "±: half of the 95 % interval across replications. Counts are sums over them.")
+		all = append(all, "±: half of the 95 % interval across replications; a..b: all of it, where it is lopsided. Counts are sums over them, maxima of levels the highest.")
 	}
 	all = append(all, stageNotes(r)...)
 	if note := notEvaluated(r.Checks); note != "" {

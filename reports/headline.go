@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"poolwise/reports/internal/digest"
@@ -11,17 +13,24 @@ import (
 
 // headline says in plain words what matters, in one sentence at least. It says only what the figures show.
 func headline(r *record.Result) []string {
-	var says []string
+	says := notStarted(r)
 	line, ok := sweep(r)
+	keys := digest.Varying(r)
 	switch {
 	case len(r.Cells) == 0:
 		says = []string{"Nothing was run."}
-	case ok:
-		says = sweepHeadline(&line)
 	case len(r.Cells) == 1:
-		says = cellHeadline(&r.Cells[0])
+		says = append(says, cellHeadline(&r.Cells[0])...)
+	case ok && line.IsLoad():
+		says = append(says, loadHeadline(&line)...)
+	case len(keys) == 1 && (!ok || digest.IsLabel(keys[0])):
+		says = append(says, variantHeadline(r, keys[0])...)
+	case ok && line.IsSize() && line.Open():
+		says = append(says, openSizeHeadline(&line, r)...)
+	case ok:
+		says = append(says, sweepHeadline(&line)...)
 	default:
-		says = gridHeadline(r)
+		says = append(says, gridHeadline(r)...)
 	}
 	says = append(says, leaks(r)...)
 	return append(says, checks(r.Checks)...)
@@ -39,7 +48,8 @@ func sweep(r *record.Result) (digest.Line, bool) {
 
 func cellHeadline(c *record.Cell) []string {
 	q := c.Requests
-	var says []string
+	says := overload(c)
+	few := q.Unfinished > 0 && q.Unfinished <= q.Total/100
 	switch {
 	case q.Total == 0:
 		return []string{"No request was made."}
@@ -47,12 +57,15 @@ func cellHeadline(c *record.Cell) []string {
 		says = append(says, "The one request succeeds"+speed(c)+".")
 	case q.OK == q.Total:
 		says = append(says, "All "+digest.Plural(q.Total, "request", "requests")+replications(c)+" succeed"+speed(c)+".")
+	case q.Failed == 0 && few:
+		says = append(says, fmt.Sprintf("No request fails; %s of %s succeed, the others still go on at the end%s.", digest.Count(q.OK), digest.Count(q.Total), speed(c)))
 	case q.Failed == 0:
 		says = append(says, fmt.Sprintf("No request fails; %s of %s succeed%s.", digest.Count(q.OK), digest.Count(q.Total), speed(c)))
 	default:
 		says = append(says, failures(c)+".")
 	}
-	if q.Unfinished > 0 {
+	says = append(says, timeouts(c)...)
+	if q.Unfinished > 0 && !few {
 		says = append(says, unfinished(q)+" at the end.")
 	}
 	says = append(says, failingPools(c)...)
@@ -64,6 +77,9 @@ func speed(c *record.Cell) string {
 	s := ""
 	if c.Throughput.Known {
 		s += ": " + rate(c.Throughput)
+		if arriving(c.Arrivals, c.Throughput) {
+			s += " of " + digest.Rate(c.Arrivals.Value) + " that arrive"
+		}
 	}
 	if c.Latency.P50.Known {
 		s += ", latency p50 " + digest.Duration(c.Latency.P50.Value)
@@ -94,6 +110,8 @@ func failures(c *record.Cell) string {
 		}
 	case q.Unfinished == 0:
 		s += " (" + digest.Share(1-digest.OKShare(q)) + ")"
+	default:
+		s += " (" + digest.Share(1-digest.OKShare(q)) + " of those that ended)"
 	}
 	if o := outcomes(q.Outcomes); o != "" {
 		s += ": " + o
@@ -149,16 +167,21 @@ func sweepHeadline(l *digest.Line) []string {
 	var says []string
 	if len(clean) > 0 {
 		s := succeed(l, clean)
-		if best := l.Best(); best >= 0 {
+		if best := l.Best(); l.Open() {
+			s += p99s(l, clean[0], clean[len(clean)-1])
+		} else if best >= 0 {
 			s += "; " + bestOf(l, best, len(clean) == 1)
 		}
 		says = append(says, s+".")
 	} else if len(failed) > 0 {
-		says = append(says, "At every value of "+key+" requests fail"+fewest(l, failed)+".")
+		says = append(says, "At every value of "+key+" requests fail"+failedShares(l, failed)+".")
 	} else {
 		says = append(says, "At no value of "+key+" is a request served.")
 	}
 	says = append(says, tooSmall(l)...)
+	if len(failed) == len(l.Points) && !slices.ContainsFunc(l.Points, func(p digest.Point) bool { return p.Cell.Server.Refused > 0 }) {
+		return append(overloadedAlong(l), says...) // all of it is said
+	}
 	for _, group := range runs(failed) {
 		says = append(says, failingStretch(l, group))
 	}
@@ -168,15 +191,30 @@ func sweepHeadline(l *digest.Line) []string {
 	if len(empty) > 0 && len(empty) < len(l.Points) {
 		says = append(says, "At "+values(l, empty)+" no request is served.")
 	}
-	return says
+	return append(overloadedAlong(l), says...)
+}
+
+// overloadedAlong says where along a line more is asked for than there is.
+func overloadedAlong(l *digest.Line) []string {
+	var points []int
+	for i, p := range l.Points {
+		if overloaded(p.Cell) != "" {
+			points = append(points, i)
+		}
+	}
+	if points == nil {
+		return nil
+	}
+	return []string{"At " + digest.Printable(l.Key) + " " + values(l, points) + " " + overloaded(l.Points[points[0]].Cell) + "."}
 }
 
 // succeed says at which points no request fails.
 func succeed(l *digest.Line, points []int) string {
 	first := l.Points[points[0]].Cell
-	total, finished := first.Requests.Total, true
+	total, finished, share := first.Requests.Total, true, 0.0
 	for _, i := range points {
 		q := l.Points[i].Cell.Requests
+		share = max(share, 1-digest.OKShare(q))
 		finished = finished && q.Unfinished == 0
 		if q.Total != total {
 			total = 0 // not the same everywhere
@@ -184,6 +222,8 @@ func succeed(l *digest.Line, points []int) string {
 	}
 	at := digest.Printable(l.Key) + " " + values(l, points)
 	switch {
+	case share > 0:
+		return "At " + at + " at most " + digest.Share(share) + " of the requests fail"
 	case !finished:
 		return "At " + at + " no request fails"
 	case total == 0:
@@ -222,17 +262,17 @@ func bestOf(l *digest.Line, best int, only bool) string {
 	return s
 }
 
-func fewest(l *digest.Line, failed []int) string {
-	least := -1
-	for _, i := range failed {
-		if f := l.Points[i].Cell.FailedRate; f.Known && (least < 0 || f.Value < l.Points[least].Cell.FailedRate.Value) {
-			least = i
-		}
+// failedShares says how many of the requests fail at the points where the fewest and the most do.
+func failedShares(l *digest.Line, failed []int) string {
+	byShare := func(i, j int) int {
+		return cmp.Compare(digest.OKShare(l.Points[j].Cell.Requests), digest.OKShare(l.Points[i].Cell.Requests))
 	}
-	if least < 0 || len(failed) == 1 {
-		return ""
+	least, most := slices.MinFunc(failed, byShare), slices.MaxFunc(failed, byShare)
+	share := func(i int) string { return digest.Share(1 - digest.OKShare(l.Points[i].Cell.Requests)) }
+	if share(least) == share(most) {
+		return ": " + share(least) + " of them"
 	}
-	return ", the smallest share at " + l.Points[least].Label
+	return fmt.Sprintf(": from %s of them at %s to %s at %s", share(least), l.Points[least].Label, share(most), l.Points[most].Label)
 }
 
 // tooSmall says which pool sizes cost throughput.
@@ -320,12 +360,19 @@ func values(l *digest.Line, points []int) string {
 // gridHeadline says what cells show that do not lie on one line.
 func gridHeadline(r *record.Result) []string {
 	var best, worst *record.Cell
+	open := !slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return !c.Arrivals.Known })
+	better := func(c, than *record.Cell) bool {
+		if open { // throughput is what arrives
+			return c.Latency.P99.Known && (than == nil || c.Latency.P99.Value < than.Latency.P99.Value)
+		}
+		return c.Throughput.Known && (than == nil || c.Throughput.Value > than.Throughput.Value)
+	}
 	clean := 0
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if digest.Clean(c.Requests) {
+		if digest.Clean(c) {
 			clean++
-			if c.Throughput.Known && (best == nil || c.Throughput.Value > best.Throughput.Value) {
+			if better(c, best) {
 				best = c
 			}
 		} else if c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
@@ -339,7 +386,10 @@ func gridHeadline(r *record.Result) []string {
 	case len(r.Cells):
 		s = "No request fails at any setting"
 	}
-	if best != nil {
+	switch {
+	case best != nil && open:
+		s += "; lowest p99 " + digest.Duration(best.Latency.P99.Value) + at(best)
+	case best != nil:
 		s += "; best throughput " + rate(best.Throughput) + at(best)
 		if best.Latency.P99.Known {
 			s += " with p99 " + digest.Duration(best.Latency.P99.Value)

@@ -24,7 +24,7 @@ func poolTable(r *record.Result) *table {
 			settingColumns(t, keys, c.Settings, j > 0)
 			t.text("", "pool", row.name, row.tone)
 			t.key = len(keys) + 1
-			requestColumns(t, row.Requests, row.Throughput, row.Latency, row.Wait)
+			requestColumns(t, row.Requests, row.Arrivals, row.Throughput, row.Latency, row.Wait)
 			levelColumns(t, row.Levels)
 			t.end()
 		}
@@ -66,7 +66,7 @@ func poolRows(c *record.Cell) []poolRow {
 	}
 	if len(rows) > 0 {
 		rows = append(rows, poolRow{"total", strong, &record.PoolCell{
-			Requests: c.Requests, Throughput: c.Throughput, Latency: c.Latency, Wait: c.Wait, Levels: c.Levels,
+			Requests: c.Requests, Arrivals: c.Arrivals, Throughput: c.Throughput, Latency: c.Latency, Wait: c.Wait, Levels: c.Levels,
 		}})
 	}
 	return rows

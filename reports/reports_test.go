@@ -117,6 +117,66 @@ var results = map[string]func() *record.Result{
 		}
 		return reporttest.Result("extremes", "", rows, 1)
 	},
+	"overload": func() *record.Result {
+		return open(160, 1, reporttest.Row{Took: 10 * time.Second, OK: 990, Failed: 610, How: record.AcquireTimeout, P50: 2 * time.Second, P99: 2100 * time.Millisecond, Size: 10})
+	},
+	"overload-of-connections": func() *record.Result { // the cores are idle for want of connections
+		r := open(160, 2, reporttest.Row{Took: 10 * time.Second, OK: 800, Failed: 800, How: record.AcquireTimeout, P50: time.Second, P99: 2100 * time.Millisecond, Size: 10, Opened: 10, PeakOpen: 10, Refused: 500})
+		c := &r.Cells[0]
+		c.Offered[0].Load, c.Offered[0].Busy = record.ExactFloat(2.4), record.ExactFloat(0.5)
+		c.Offered[1].Each, c.Offered[1].Load, c.Offered[1].Busy = record.Exact(80*time.Millisecond), record.ExactFloat(12.8), record.ExactFloat(1)
+		c.Timeouts = record.Timeouts{Held: 600, Opening: 200}
+		return r
+	},
+	"open-sizes": func() *record.Result { // 100 a second arrive at each size, of which one of 2 serves half
+		return open(100, 4, openSizes...)
+	},
+	"open-sizes-checked": func() *record.Result {
+		return reporttest.Check(open(100, 4, openSizes...), "p(99)<60ms", "failed_rate<0.1%")
+	},
+	"open-timeouts": func() *record.Result { // a sweep that is none of sizes
+		rows := slices.Clone(openSizes[1:])
+		for i := range rows {
+			rows[i].Settings = reporttest.Set("pool.acquire_timeout", []string{"1s", "2s", "5s", "10s"}[i])
+		}
+		return open(100, 4, rows...)
+	},
+	"load": func() *record.Result {
+		r := open(100, 1,
+			reporttest.Row{Settings: reporttest.Set("workload.arrivals.poisson", "50/s"), Took: 10 * time.Second, OK: 500, P50: 12 * time.Millisecond, P99: 40 * time.Millisecond, Size: 4},
+			reporttest.Row{Settings: reporttest.Set("workload.arrivals.poisson", "80/s"), Took: 10 * time.Second, OK: 800, P50: 15 * time.Millisecond, P99: 90 * time.Millisecond, Size: 4},
+			reporttest.Row{Settings: reporttest.Set("workload.arrivals.poisson", "95/s"), Took: 10 * time.Second, OK: 950, P50: 50 * time.Millisecond, P99: 600 * time.Millisecond, Size: 4},
+			reporttest.Row{Settings: reporttest.Set("workload.arrivals.poisson", "160/s"), Took: 10 * time.Second, OK: 1000, Failed: 600, How: record.AcquireTimeout, P50: 2 * time.Second, P99: 2 * time.Second, Size: 4})
+		for i := range r.Cells[:3] {
+			r.Cells[i].Offered = nil
+		}
+		return r
+	},
+	"clients": func() *record.Result {
+		rows := slices.Clone(reporttest.Lab)
+		for i := range rows {
+			rows[i].Settings = reporttest.Set("workload.clients", 10*(i+1))
+		}
+		return reporttest.Result("clients", "", rows, 1)
+	},
+	"variants": func() *record.Result { // one overloaded, one that does not start
+		rows := slices.Clone(openSizes[:3])
+		for i := range rows {
+			rows[i].Settings = reporttest.Set("variant", []string{"as it is", "one more", "two more"}[i])
+		}
+		r := open(100, 4, rows...)
+		r.Cells[0].Offered[0].Busy, r.Cells[0].Offered[0].Load = record.ExactFloat(1), record.ExactFloat(5)
+		r.Cells[1].Offered[1].Busy, r.Cells[1].Offered[1].Load = record.ExactFloat(1), record.ExactFloat(4.1)
+		r.Cells[2].Diagnoses = []record.Diagnosis{{Service: "new", Kind: record.NotStarted, Instances: 1, Replications: 1, Text: "could not start"}}
+		return r
+	},
+	"few-fail": func() *record.Result { // 1 of 20,000 at one size, which is chance, and 30 of 20,000 at another
+		rows := slices.Clone(reporttest.Lab[1:4])
+		for i, failed := range []int64{1, 0, 30} {
+			rows[i].OK, rows[i].Failed, rows[i].How = 20_000-failed, failed, record.AcquireTimeout
+		}
+		return reporttest.Result("few-fail", "", rows, 1)
+	},
 	"hundred": func() *record.Result {
 		var rows []reporttest.Row
 		for i := range 100 {
@@ -130,6 +190,34 @@ var results = map[string]func() *record.Result{
 		}
 		return reporttest.Check(reporttest.Result("hundred", "", rows, 1), "failed<=0")
 	},
+}
+
+// openSizes are sizes of a pool at which 100 requests a second arrive: the first is too small, the second slow, the others alike.
+var openSizes = []reporttest.Row{
+	{Settings: reporttest.Set("pool.max", 2), Took: 10 * time.Second, OK: 500, Failed: 500, How: record.AcquireTimeout, P50: 2 * time.Second, P99: 2 * time.Second, Size: 2},
+	{Settings: reporttest.Set("pool.max", 4), Took: 10 * time.Second, OK: 1000, P50: 40 * time.Millisecond, P99: 90 * time.Millisecond, Size: 4},
+	{Settings: reporttest.Set("pool.max", 8), Took: 10 * time.Second, OK: 1000, P50: 20 * time.Millisecond, P99: 50 * time.Millisecond, Size: 8},
+	{Settings: reporttest.Set("pool.max", 16), Took: 10 * time.Second, OK: 1000, P50: 20 * time.Millisecond, P99: 49 * time.Millisecond, Size: 16},
+	{Settings: reporttest.Set("pool.max", 32), Took: 10 * time.Second, OK: 1000, P50: 20 * time.Millisecond, P99: 52 * time.Millisecond, Size: 32},
+}
+
+// open makes the result of an open workload: so many requests a second, each with 10 ms of core time and 30 ms of a connection.
+func open(perSecond float64, cores int, rows ...reporttest.Row) *record.Result {
+	r := reporttest.Result("open", "", rows, 1)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		offer := func(of string, each time.Duration, have int, busy float64) {
+			c.Offered = append(c.Offered, record.Offered{Of: of, Rate: record.ExactFloat(perSecond), Each: record.Exact(each),
+				Load: record.ExactFloat(perSecond * each.Seconds()), Have: have, Busy: record.ExactFloat(busy)})
+		}
+		c.Arrivals = record.ExactFloat(perSecond)
+		offer(record.OfCores, 10*time.Millisecond, cores, min(perSecond/100/float64(cores), 1))
+		offer(record.OfConnections, 30*time.Millisecond, int(rows[i].Size), min(perSecond*0.03/rows[i].Size, 1))
+		if c.Requests.Failed > 0 {
+			c.Timeouts.Held = c.Requests.Failed
+		}
+	}
+	return r
 }
 
 var made = map[string]*record.Result{}

@@ -41,6 +41,7 @@ type table struct {
 	columns []column
 	elastic *elastic // a further column, as wide as there is room; nil for none
 	key     int      // the first so many columns say what a row is about
+	lowers  int      // if the table is too wide, the last column goes below this one; 0 for never
 	rows    [][]entry
 	row     []entry
 }
@@ -88,7 +89,10 @@ func (t *table) level(head string, l record.Level3) {
 	if l.Mean.Known {
 		mean = digest.Level(l.Mean.Value)
 	}
-	if l.Max.Known {
+	switch {
+	case l.Most.Known: // of any replication; the mean of their maxima may be no number of things
+		highest = digest.Level(l.Most.Value)
+	case l.Max.Known:
 		highest = digest.Level(l.Max.Value)
 	}
 	e := entry{text: mean + " / " + highest}
@@ -137,25 +141,40 @@ func (t *table) moveLast(to int) {
 
 // drop leaves out the columns of which every entry is one of the texts.
 func (t *table) drop(head string, texts ...string) {
+	t.dropIf(head, func(e entry) bool { return slices.Contains(texts, e.text) })
+}
+
+// dropIf leaves out the columns whose entries are all so.
+func (t *table) dropIf(head string, so func(entry) bool) {
 	for i := len(t.columns) - 1; i >= 0; i-- {
-		if t.columns[i].head == head && t.all(i, texts) {
-			t.columns = append(t.columns[:i:i], t.columns[i+1:]...)
-			for j, row := range t.rows {
-				t.rows[j] = append(row[:i:i], row[i+1:]...)
-			}
+		if t.columns[i].head == head && !slices.ContainsFunc(t.rows, func(row []entry) bool { return !so(row[i]) }) {
+			t.cut(i)
 		}
 	}
 }
 
-func (t *table) all(column int, texts []string) bool {
+// cut takes a column out.
+func (t *table) cut(i int) {
+	t.columns = append(t.columns[:i:i], t.columns[i+1:]...)
+	for j, row := range t.rows {
+		t.rows[j] = append(row[:i:i], row[i+1:]...)
+	}
+}
+
+// lowerLast puts the text of the last column into a row of its own below each row, in another column, with its head before it.
+func (t *table) lowerLast(into int) {
+	last := len(t.columns) - 1
+	head := t.columns[last].head
+	var rows [][]entry
 	for _, row := range t.rows {
-		found := false
-		for _, s := range texts {
-			found = found || row[column].text == s
-		}
-		if !found {
-			return false
+		text := row[last].text
+		rows = append(rows, row)
+		if text != "" {
+			below := make([]entry, len(row))
+			below[into] = entry{text: head + " " + text, tone: faint}
+			rows = append(rows, below)
 		}
 	}
-	return true
+	t.rows = rows
+	t.cut(last)
 }

@@ -47,6 +47,9 @@ func (d *document) text(w io.Writer, o Options) error {
 			p.paragraph("", t.says, faint)
 		}
 		t.layOut(o.Width)
+		if t.lowers > 0 && t.lowers < len(t.columns)-1 && !p.fits(t) {
+			t.lowerLast(t.lowers)
+		}
 		p.table(t)
 	}
 	if len(d.findings)+len(d.warnings) > 0 {

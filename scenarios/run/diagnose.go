@@ -84,7 +84,11 @@ func diagnose(sc *scenarios.Scenario, c *record.Cell) {
 			c.Diagnoses = append(c.Diagnoses, h)
 		}
 	}
+	c.Offered = offered(sc, c)
 	c.Budget = sc.Budget()
+	if text := overLimit(sc, c); text != "" {
+		c.Warnings = append(c.Warnings, text)
+	}
 	if c.Budget == nil {
 		return
 	}

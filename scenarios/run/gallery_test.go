@@ -183,6 +183,9 @@ func inLevel(l record.Level3) string {
 	if m := l.Mean.Value; m > 0 && m < 0.01 {
 		mean = "<0.01"
 	}
+	if l.Most.Known {
+		return mean + " " + digits(l.Most.Value)
+	}
 	return mean + " " + digits(l.Max.Value)
 }
 

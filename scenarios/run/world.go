@@ -60,6 +60,9 @@ type member struct {
 	frozen sim.Time       // until then it stands still
 	ending []int32        // deeds that wait for the end of the workload
 	closes int            // deeds that wait for the pool to close, and keep the run going
+
+	failed   record.Outcome // of the start of its pool; OK if there was none
+	failedAt sim.Time
 }
 
 // The events of the world. A is the member in its life (see name), or the deed.
@@ -325,6 +328,9 @@ func (w *world) begin(a int32, m *member) {
 // started: the pool of a member has been built or, with another outcome than OK, could not be.
 func (w *world) started(m *member, o record.Outcome) {
 	m.ready = o == record.OK
+	if !m.ready {
+		m.failed, m.failedAt = o, w.sim.Now()
+	}
 	for i, u := range m.users {
 		switch u := &w.members[u]; {
 		case !m.ready: // a program whose pool cannot be built does not serve: its workload is over before it began
@@ -416,21 +422,66 @@ func (w *world) finish() *record.Run {
 			w.findDeadlock(int32(a))
 		}
 	}
-	r.Findings = append(r.Findings, w.findings...)
+	for a := range w.members {
+		r.Parts[a].Open = w.members[a].service.Workload.Arrivals != nil
+	}
 	w.report(r)
 	w.warn(r)
+	r.Findings = append(r.Findings, w.findings...)
 	return r
 }
 
 // warn adds what a reader should know before trusting the figures.
 func (w *world) warn(r *record.Run) {
-	var unfinished int64
+	var unfinished, total int64
 	for i := range r.Parts {
 		unfinished += r.Parts[i].Requests.Unfinished
+		total += r.Parts[i].Requests.Total
 	}
-	if unfinished > 0 && w.scenario.Until.Drained {
-		r.Warnings = append(r.Warnings, "requests were left that nothing could end: they wait for what will never come")
-	} else if unfinished > 0 && w.scenario.Estimate == scenarios.Terminating {
-		r.Warnings = append(r.Warnings, "requests were still going on at the end; they are in no percentile")
+	add := func(text string) { r.Warnings = append(r.Warnings, text) }
+	steady := w.scenario.Estimate == scenarios.Steady
+	switch {
+	case w.scenario.Until.Drained && unfinished > 0:
+		add("requests were left that nothing could end: they wait for what will never come")
+	case w.scenario.Until.Drained:
+	case r.Grows() && steady:
+		add("there is no steady state: more and more requests wait, to the end of the run; the longer it is, the longer the latencies")
+	case r.Grows():
+		add("more and more requests wait, to the end of the run: the longer it is, the longer the latencies")
 	}
+	if !w.scenario.Until.Drained && !steady && unfinished*100 > total {
+		add("requests were still going on at the end; they are in no percentile")
+	}
+	for _, text := range w.notStarted() {
+		add(text)
+	}
+}
+
+// notStarted says of which services instances could not start, and notes it.
+func (w *world) notStarted() (all []string) {
+	for first := 0; first < len(w.members); {
+		v := w.members[first].service
+		failed, how := 0, record.OK
+		for a := first; a < first+v.Instances; a++ {
+			if m := &w.members[a]; m.failed != record.OK {
+				failed, how = failed+1, m.failed
+				w.findings = append(w.findings, record.Finding{
+					Pool: int16(a), Kind: record.NotStarted, At: m.failedAt,
+					Text: fmt.Sprintf("could not start: its pool could not be built (%v), and it made no request", m.failed),
+				})
+			}
+		}
+		who := v.Name
+		switch {
+		case v.Instances > 1:
+			who = fmt.Sprintf("%d of %d instances of %s", failed, v.Instances, v.Name)
+		case who == "":
+			who = "the service"
+		}
+		if failed > 0 {
+			all = append(all, fmt.Sprintf("%s could not start: the pool could not be built (%v), and no request was made", who, how))
+		}
+		first += v.Instances
+	}
+	return all
 }

@@ -314,7 +314,7 @@ func (f Figure) Measure(c *Cell) Float {
 		v.Lo, v.Hi = v.Value, v.Value
 		if s := known(f.Sample(c)); v.Known && len(s) > 1 {
 			mean, half, _ := studentT(s)
-			v.Lo, v.Hi, v.Interval = min(v.Value, mean-half), max(v.Value, mean+half), true
+			v.Lo, v.Hi, v.Interval = min(v.Value, max(mean-half, 0)), max(v.Value, mean+half), true
 		}
 	}
 	return v

@@ -93,7 +93,7 @@ func checked() *Cell {
 		Throughput:  Float{Value: 900, Lo: 880, Hi: 920, Known: true, Interval: true},
 		FailedRate:  ExactFloat(0.007),
 		Makespan:    ms(61),
-		Levels:      Levels{Waiting: Level3{ExactFloat(1), ExactFloat(2), ExactFloat(3)}, Opening: Level3{Mean: ExactFloat(4)}},
+		Levels:      Levels{Waiting: Level3{Mean: ExactFloat(1), Max: ExactFloat(2), Final: ExactFloat(3)}, Opening: Level3{Mean: ExactFloat(4)}},
 		Server:      ServerStats{Opened: 32, Closed: 34, Refused: 36, PeakOpen: 38},
 		Leaked:      ExactFloat(0.5),
 		Pools: []PoolCell{{Name: "api", Requests: Requests{Total: 10, OK: 4, Failed: 6}, Latency: Summary{N: 4, Mean: ms(71)},

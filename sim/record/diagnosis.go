@@ -28,6 +28,7 @@ const (
 	CanDeadlock   FindingKind = "can_deadlock" // by the scenario they can
 	Leaking       FindingKind = "leak"         // slots were lost for ever
 	NeverReleased FindingKind = "kept"         // the number of connections in use only ever rose
+	NotStarted    FindingKind = "not_started"  // the pool of an instance could not be built
 )
 
 // Finding is a diagnosis of one replication.

@@ -29,9 +29,10 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	var merged Part
 	c.Requests, c.Latency, c.Wait, c.Hold, c.FailedAfter = mergeParts(parts, &merged)
 	c.Curves = Curves{Latency: &merged.Latency, Wait: &merged.Wait, Failed: &merged.Failed}
-	c.SlowAcquires, c.PoolNotes = merged.Slow, merged.Notes
+	c.SlowAcquires, c.PoolNotes, c.Timeouts = merged.Slow, merged.Notes, merged.Timeouts
 	c.Connect, _ = summarize(len(runs), func(i int) *Histogram { return &runs[i].Connect })
 	c.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
+	c.Arrivals = mergeArrivals(runs, parts)
 	c.FailedRate = mergeFailedRate(parts)
 	c.Makespan = acrossDuration(len(runs), func(i int) time.Duration { return time.Duration(lastEnd(parts[i])) })
 	c.Leaked = acrossFloat(len(runs), func(i int) (float64, bool) {
@@ -82,6 +83,7 @@ func mergePools(name string, first, n int, runs []*Run) PoolCell {
 	var merged Part
 	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(parts, &merged)
 	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
+	pc.Arrivals = mergeArrivals(runs, parts)
 	pc.FailedRate = mergeFailedRate(parts)
 	return pc
 }
@@ -99,6 +101,7 @@ func mergeParts(parts [][]*Part, merged *Part) (req Requests, latency, wait, hol
 			req.add(&p.Requests)
 			merged.Slow += p.Slow
 			merged.Notes.add(&p.Notes)
+			merged.Timeouts.add(&p.Timeouts)
 		}
 		merged.Wait.Merge(&e.Wait)
 	}
@@ -213,11 +216,19 @@ func mergeLevel3(n int, of func(int) *Level3) Level3 {
 	one := func(f func(*Level3) *Float) Float {
 		return acrossFloat(n, func(i int) (float64, bool) { return f(of(i)).Value, true })
 	}
-	return Level3{
+	l := Level3{
 		Mean:  one(func(l *Level3) *Float { return &l.Mean }),
 		Max:   one(func(l *Level3) *Float { return &l.Max }),
 		Final: one(func(l *Level3) *Float { return &l.Final }),
 	}
+	if n > 1 {
+		most := 0.0
+		for i := range n {
+			most = max(most, of(i).Max.Value)
+		}
+		l.Most = ExactFloat(most)
+	}
+	return l
 }
 
 // mergeWarnings lists the warnings of the runs, each once, saying in how many runs it was given.

@@ -43,6 +43,7 @@ type part struct {
 
 	level [numLevels]Level
 	leak  leak
+	demand
 }
 
 // The levels of a part: one for each State, and two more.
@@ -52,8 +53,11 @@ const (
 	numLevels    = int(NumStates) + 2
 )
 
-// seriesInUse is the place of in_use in the series.
-const seriesInUse = 2
+// Places in the series.
+const (
+	seriesInUse   = 2
+	seriesWaiting = 3
+)
 
 // NewRecorder returns a recorder for n pools that ignores requests that arrived before from (the warm-up).
 func NewRecorder(n int, from sim.Time) *Recorder {
@@ -91,15 +95,19 @@ func (r *Recorder) Note(f Fact) {
 	switch f.Kind {
 	case RequestBegan:
 		if f.At >= r.from {
-			r.parts[f.Pool].began++
+			r.parts[f.Pool].arrived(f.At)
 		}
 	case RequestEnded:
 		r.requestEnded(&f)
 	case RequestRetry:
 		r.parts[f.Pool].retries++
 	case AcquireEnded:
-		if f.Outcome == OK && f.At >= r.from {
+		switch {
+		case f.At < r.from:
+		case f.Outcome == OK:
 			r.parts[f.Pool].wait.Record(f.Took)
+		case f.Outcome == AcquireTimeout:
+			r.timedOut(&f)
 		}
 	case WaitBegan:
 		r.add(f.Pool, levelWaiting, f.At, 1)
@@ -186,6 +194,9 @@ func (r *Recorder) moved(p *part, f *Fact) {
 		p.level[f.Move.From()].Add(f.At, -1)
 	}
 	if f.Move.To() == None {
+		if f.Move.From() == Opening {
+			p.leftOpening = f.At
+		}
 		p.level[levelSize].Add(f.At, -1)
 	} else {
 		p.level[f.Move.To()].Add(f.At, 1)
@@ -256,6 +267,7 @@ func (p *part) finish(from, end sim.Time) Part {
 		Latency: p.latency, Failed: p.failed, Wait: p.wait, Hold: p.hold,
 		Capacity: int(p.leak.capacity), Emptied: p.leak.emptied, EmptyAfter: p.leak.empty,
 		Leaked: p.leaked, Slow: p.slow, Notes: p.notes, LastEnd: p.lastEnd, Early: p.early,
+		First: p.first, Last: p.last, Timeouts: p.timeouts,
 		Levels: p.levels(from, end),
 	}
 	q.Requests = Requests{Total: p.began, OK: p.ok, Failed: p.ended - p.ok, Unfinished: p.began - p.ended, Retries: p.retries, Outcomes: p.outcomes}
@@ -296,6 +308,9 @@ type Part struct {
 	EmptyAfter                  time.Duration // its start
 	Notes                       Counts
 	LastEnd                     sim.Time
+	Open                        bool     // requests arrive whether or not earlier ones have ended; who runs the workload says so
+	First, Last                 sim.Time // arrivals
+	Timeouts                    Timeouts
 	Early                       int64 // requests that arrived in the warm-up and succeeded after it: of the throughput, and of nothing else
 }
 

@@ -38,14 +38,15 @@ type Cell struct {
 	Replications int          `json:"replications"`
 	Stopped      *Stopped     `json:"stopped,omitempty"` // of a run for a precision
 	Requests     Requests     `json:"requests"`
-	Latency      Summary      `json:"latency"`      // of successful requests, from the intended arrival
-	Wait         Summary      `json:"wait"`         // from acquire to grant, successful acquires
-	Connect      Summary      `json:"connect"`      // of successful connects
-	Hold         Summary      `json:"hold"`         // from grant to return
-	FailedAfter  Summary      `json:"failed_after"` // latency of failed requests: never mixed with the others
-	Throughput   Float        `json:"throughput"`   // successful requests per second
-	FailedRate   Float        `json:"failed_rate"`  // failed / all requests
-	Makespan     Duration     `json:"makespan"`     // from the start to the end of the last request
+	Latency      Summary      `json:"latency"`           // of successful requests, from the intended arrival
+	Wait         Summary      `json:"wait"`              // from acquire to grant, successful acquires
+	Connect      Summary      `json:"connect"`           // of successful connects
+	Hold         Summary      `json:"hold"`              // from grant to return
+	FailedAfter  Summary      `json:"failed_after"`      // latency of failed requests: never mixed with the others
+	Arrivals     Float        `json:"arrivals,omitzero"` // requests per second that arrive, of open workloads, while they do
+	Throughput   Float        `json:"throughput"`        // successful requests per second
+	FailedRate   Float        `json:"failed_rate"`       // failed / all requests
+	Makespan     Duration     `json:"makespan"`          // from the start to the end of the last request
 	Levels       Levels       `json:"levels"`
 	Server       ServerStats  `json:"server"`
 	Leaked       Float        `json:"leaked"` // slots lost for ever, per replication
@@ -53,7 +54,9 @@ type Cell struct {
 	PoolNotes    Counts       `json:"pool_notes,omitzero"` // what the pools noted about themselves: rejected returns, leaked session state
 	Leaks        []LeakCell   `json:"leaks,omitempty"`     // services whose pools lose slots
 	Diagnoses    []Diagnosis  `json:"diagnoses,omitempty"`
-	Budget       *Budget      `json:"budget,omitempty"` // of the server's connections, by the scenario
+	Timeouts     Timeouts     `json:"acquire_timeouts,omitzero"` // acquires that timed out, those that were followed by a retry included
+	Offered      []Offered    `json:"offered,omitempty"`         // what open workloads ask of cores and connections
+	Budget       *Budget      `json:"budget,omitempty"`          // of the server's connections, by the scenario
 	Warnings     []string     `json:"warnings"`
 	Pools        []PoolCell   `json:"pools,omitempty"`    // with several pools: each of them
 	Services     []PoolCell   `json:"services,omitempty"` // the totals of services with several instances
@@ -93,6 +96,7 @@ type PoolCell struct {
 	Latency    Summary  `json:"latency"`
 	Wait       Summary  `json:"wait"`
 	Hold       Summary  `json:"hold"`
+	Arrivals   Float    `json:"arrivals,omitzero"`
 	Throughput Float    `json:"throughput"`
 	FailedRate Float    `json:"failed_rate"`
 	Levels     Levels   `json:"levels"`
@@ -133,11 +137,13 @@ type Levels struct {
 	Opening Level3 `json:"connecting"`
 }
 
-// Level3 is the mean over time, the maximum and the last value (the mean over replications of the last two).
+// Level3 is the mean over time, the maximum and the last value (the mean over replications of the last two), and the highest value
+// in any replication.
 type Level3 struct {
 	Mean  Float `json:"mean"`
 	Max   Float `json:"max"`
 	Final Float `json:"final"`
+	Most  Float `json:"most,omitzero"`
 }
 
 // ServerStats are the server's own figures: counts summed over the replications, the peak the highest.

@@ -35,7 +35,10 @@ func TestHumanFigures(t *testing.T) {
 		{Duration(-5 * time.Millisecond), "-5.00 ms"},
 		{Margin(record.Duration{Value: 331e6, Lo: 329e6, Hi: 335e6}), "±4.0 ms"}, // the longer half
 		{Margin(record.Duration{Value: 331e6, Lo: 331e6, Hi: 331e6}), "±0"},
-		{Margin(record.Duration{Value: 331e6, Lo: 0, Hi: 1_331e6}), "±1000 ms"},
+		{Margin(record.Duration{Value: 331e6, Lo: 310e6, Hi: 372e6}), "±41 ms"}, // not quite twice as long on one side
+		{Margin(record.Duration{Value: 331e6, Lo: 311e6, Hi: 372e6}), "311..372 ms"},
+		{Margin(record.Duration{Value: 1516e6, Lo: 532e6, Hi: 1516e6}), "0.532..1.52 s"},
+		{Margin(record.Duration{Value: 331e6, Lo: 0, Hi: 1_331e6}), "0..1.33 s"},
 		{Rate(769.2), "769/s"},
 		{Rate(1280.4), "1280/s"},
 		{Rate(9999), "9999/s"},
@@ -65,9 +68,10 @@ func TestHumanFigures(t *testing.T) {
 		{Share(0.993), "99.3 %"},
 		{Share(1e-9), "<0.001 %"},
 		{ShareMargin(float(0.5, 0.012)), "±1.2 %"},
+		{ShareMargin(record.Float{Value: 0, Hi: 0.0031}), "0..0.31 %"},
 		{ShareMargin(float(0.5, 1e-9)), "±0"}, // beside three digits of the value
 		{RateMargin(float(1234, 2.8e-14)), "±0"},
-		{Margin(record.Duration{Hi: 10 * time.Millisecond, Known: true, Interval: true}), "±10 ms"}, // not of 0 ns
+		{Margin(record.Duration{Hi: 10 * time.Millisecond, Known: true, Interval: true}), "0..10.0 ms"}, // not of 0 ns
 		{Count(9999), "9999"},
 		{Count(12_345), "12,345"},
 		{Count(1_234_567), "1,234,567"},

@@ -64,18 +64,28 @@ func Duration(d time.Duration) string {
 	return digits(u.in(d), 3) + " " + u.name
 }
 
-// Margin writes half the width of the interval of a duration, the longer half if it is lopsided, in the duration's unit unless it
-// dwarfs the duration.
+// Margin writes half the width of the interval of a duration, in the duration's unit unless it dwarfs the duration; if the interval is
+// lopsided, all of it: 0.532..1.52 s.
 func Margin(d record.Duration) string {
 	half := max(d.Hi-d.Value, d.Value-d.Lo)
 	if negligible(float64(half), float64(d.Value)) {
 		return "±0"
 	}
 	u := unitOf(d.Value)
+	if lopsided(float64(d.Lo), float64(d.Value), float64(d.Hi)) {
+		u = unitOf(d.Hi)
+		return digits(u.in(d.Lo), 3) + ".." + digits(u.in(d.Hi), 3) + " " + u.name
+	}
 	if half > 10*d.Value {
 		u = unitOf(half)
 	}
 	return "±" + digits(u.in(half), 2) + " " + u.name
+}
+
+// lopsided reports whether an interval is so much longer on one side of the value, and so wide, that half of it says little.
+func lopsided(lo, v, hi float64) bool {
+	longer, shorter := max(hi-v, v-lo), min(hi-v, v-lo)
+	return longer > 2*shorter && longer > 0.1*v
 }
 
 // Axis returns the unit of an axis up to d: how many nanoseconds it has, and its name.
@@ -174,10 +184,13 @@ func Share(s float64) string {
 	return digits(p, 2) + " %"
 }
 
-// ShareMargin writes half the width of the interval of a share.
+// ShareMargin writes half the width of the interval of a share, or all of it if it is lopsided: 0..0.31 %.
 func ShareMargin(f record.Float) string {
 	if negligible(halfWidth(f), f.Value) {
 		return "±0"
+	}
+	if lopsided(f.Lo, f.Value, f.Hi) {
+		return digits(f.Lo*100, 2) + ".." + digits(f.Hi*100, 2) + " %"
 	}
 	return "±" + digits(halfWidth(f)*100, 2) + " %"
 }

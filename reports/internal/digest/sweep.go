@@ -74,11 +74,37 @@ type Point struct {
 	Label string  // as it was written
 }
 
-// Clean reports whether requests were served and none failed. Some may be unfinished at the end of the run.
-func (p Point) Clean() bool { return Clean(p.Cell.Requests) }
+// Clean reports whether requests were served and none failed, or so few that it may be chance. Some may be unfinished at the end of
+// the run.
+func (p Point) Clean() bool { return Clean(p.Cell) }
 
-// Clean reports whether requests were served and none failed.
-func Clean(q record.Requests) bool { return q.OK > 0 && q.Failed == 0 }
+// Clean reports whether requests of a cell were served and none failed, or so few that nobody can tell them from none: less than one
+// in a thousand, and no more than 5 (against none elsewhere, they are chance with p = 2/2^5 = 0.06) or in so few of the replications
+// that the interval of their share begins at 0.
+func Clean(c *record.Cell) bool {
+	q := c.Requests
+	switch {
+	case q.OK == 0:
+		return false
+	case q.Failed == 0:
+		return true
+	}
+	return q.Failed < q.OK/1000 && (q.Failed <= 5 || c.FailedRate.Interval && c.FailedRate.Lo == 0)
+}
+
+// Open reports whether the load is the same at every point, since requests arrive whether or not earlier ones have ended: then
+// throughput says nothing of a setting.
+func (l *Line) Open() bool {
+	return !slices.ContainsFunc(l.Points, func(p Point) bool { return !p.Cell.Arrivals.Known })
+}
+
+// IsLoad reports whether the setting is how much is asked for, and not how it is served: a rate, or a number of clients.
+func (l *Line) IsLoad() bool {
+	return l.Kind == PerSecond || strings.HasSuffix(l.Key, "workload.clients")
+}
+
+// IsLabel reports whether a key of the settings is the name of an axis whose values are labels: paths in a scenario have a point.
+func IsLabel(key string) bool { return !strings.Contains(key, ".") }
 
 // OKShare is the share of the requests that ended which were served.
 func OKShare(q record.Requests) float64 {

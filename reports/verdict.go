@@ -1,0 +1,596 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"poolwise/reports/internal/digest"
+	"poolwise/sim/record"
+	"poolwise/sim/wording"
+)
+
+// This file has what is said first where throughput says nothing: of open workloads, of sweeps over the load, and of variants.
+
+// overload says that more is asked for than there is, if that is so.
+func overload(c *record.Cell) []string {
+	cores, conns := tooMuch(c)
+	switch {
+	case cores != nil:
+		return []string{fmt.Sprintf("More work arrives than the cores can do: %s requests a second with %s of core time each are %s; "+
+			"the queue grows, or requests fail, as long as that lasts.",
+			perSecond(cores.Rate), digest.Duration(cores.Each.Value), worth(cores))}
+	case conns == nil:
+		return nil
+	}
+	s := fmt.Sprintf("More connections are asked for than %s may have: %s requests a second that keep one for %s each would occupy %s, of %d; "+
+		"the queue grows, or requests fail, as long as that lasts.",
+		whosePool(conns), perSecond(conns.Rate), digest.Duration(conns.Each.Value), digest.Number(conns.Load.Value), conns.Have)
+	says := []string{s}
+	for i := range c.Offered {
+		if o := &c.Offered[i]; o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have) {
+			says = append(says, "More connections alone would not do: the work is "+worth(o)+".")
+		}
+	}
+	return says
+}
+
+// tooMuch returns what more is asked of than there is: cores, or else connections, those that lack most.
+func tooMuch(c *record.Cell) (cores, conns *record.Offered) {
+	for i := range c.Offered {
+		switch o := &c.Offered[i]; {
+		case !o.TooMuch():
+		case o.Of == record.OfCores:
+			cores = o
+		case conns == nil || o.Load.Value/float64(o.Have) > conns.Load.Value/float64(conns.Have):
+			conns = o
+		}
+	}
+	return cores, conns
+}
+
+// overloaded says the same in few words, empty if it is not so.
+func overloaded(c *record.Cell) string {
+	switch cores, conns := tooMuch(c); {
+	case cores != nil:
+		return "more work arrives than the cores can do (" + worth(cores) + ")"
+	case conns != nil:
+		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(conns), digest.Number(conns.Load.Value), conns.Have)
+	}
+	return ""
+}
+
+// worth says how many cores the work would keep busy, and how many there are.
+func worth(o *record.Offered) string {
+	return fmt.Sprintf("%s cores' worth, on %s", digest.Number(o.Load.Value), digest.Plural(int64(o.Have), "core", "cores"))
+}
+
+func whosePool(o *record.Offered) string {
+	if o.Service == "" {
+		return "the pool"
+	}
+	return "the pools of " + digest.Printable(o.Service)
+}
+
+// perSecond writes a rate for a sentence that says that it is one.
+func perSecond(f record.Float) string { return strings.TrimSuffix(digest.Rate(f.Value), "/s") }
+
+// arriving is the rate of arrivals, where it visibly differs from the throughput.
+func arriving(arrivals, throughput record.Float) bool {
+	d := arrivals.Value - throughput.Value
+	return arrivals.Known && throughput.Known && max(d, -d) > 0.02*arrivals.Value
+}
+
+// timeouts says what the pool was at when acquires timed out.
+func timeouts(c *record.Cell) []string {
+	t, all := c.Timeouts, c.Timeouts.All()
+	if all == 0 {
+		return nil
+	}
+	held := "all connections were lent"
+	opening := "connections were being opened"
+	switch v := c.Server; {
+	case v.Refused > 0:
+		opening += ", which the server refused"
+	case c.Connect.Mean.Known:
+		opening += ", which takes " + digest.Duration(c.Connect.Mean.Value)
+	}
+	share := func(n int64) string { return digest.Share(float64(n) / float64(all)) }
+	switch {
+	case t.Held*20 >= all*19:
+		return []string{"When acquires timed out, " + held + "."}
+	case t.Opening*20 >= all*19:
+		return []string{"When acquires timed out, " + opening + "."}
+	case t.Other*2 > all:
+		return nil
+	}
+	return []string{fmt.Sprintf("When acquires timed out, %s (%s of them) or %s (%s).", held, share(t.Held), opening, share(t.Opening))}
+}
+
+// notStarted says which services could not start.
+func notStarted(r *record.Result) (says []string) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for _, d := range c.Diagnoses {
+			if d.Kind != record.NotStarted {
+				continue
+			}
+			who := digest.Printable(d.Service)
+			switch {
+			case d.Instances > 1:
+				who = fmt.Sprintf("%d instances of %s", d.Instances, who)
+			case who == "":
+				who = "the service"
+			}
+			s := who + " could not start and made no request"
+			if len(r.Cells) > 1 {
+				s += at(c)
+			}
+			says = append(says, s+".")
+		}
+	}
+	return says
+}
+
+// loadHeadline says of a sweep over the load where it begins to break.
+func loadHeadline(l *digest.Line) []string {
+	key, open := digest.Printable(l.Key), l.Open()
+	breaks, why := -1, []string(nil)
+	for i := range l.Points {
+		if why = breaking(l, i, open); why != nil {
+			breaks = i
+			break
+		}
+	}
+	last := len(l.Points) - 1
+	var says []string
+	switch {
+	case breaks < 0:
+		says = append(says, fmt.Sprintf("At %s %s no request fails%s.", key, values(l, upTo(last)), p99s(l, 0, last)))
+	case breaks == 0:
+		says = append(says, fmt.Sprintf("Already at %s %s, %s.", key, l.Points[0].Label, wording.And(why)))
+	default:
+		before := l.Points[breaks-1].Cell.Latency.P99
+		s := fmt.Sprintf("%s begins to break at %s: %s", key, l.Points[breaks].Label, wording.And(why))
+		if before.Known {
+			s += fmt.Sprintf("; at %s no request fails, and p99 is %s", l.Points[breaks-1].Label, digest.Duration(before.Value))
+		} else {
+			s += fmt.Sprintf("; at %s no request fails", l.Points[breaks-1].Label)
+		}
+		says = append(says, s+".")
+	}
+	if !open {
+		says = append(says, saturation(l)...)
+	}
+	if breaks >= 0 {
+		var more []int // points beyond at which requests fail
+		for i := breaks + 1; i <= last; i++ {
+			if !l.Points[i].Clean() && l.Points[i].Cell.Requests.Failed > 0 {
+				more = append(more, i)
+			}
+		}
+		for _, group := range runs(more) {
+			says = append(says, failingStretch(l, group))
+		}
+	}
+	return says
+}
+
+func upTo(n int) []int {
+	all := make([]int, n+1)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// breaking says what is wrong at a point and was not at the one before: nil if nothing is. The p99 of more clients is longer anyway.
+func breaking(l *digest.Line, i int, open bool) (why []string) {
+	c := l.Points[i].Cell
+	if s := overloaded(c); s != "" {
+		why = append(why, s)
+	}
+	if q := c.Requests; !l.Points[i].Clean() {
+		if q.OK == 0 && q.Failed == 0 {
+			why = append(why, "no request is served")
+		} else {
+			why = append(why, digest.Share(1-digest.OKShare(q))+" of the requests fail")
+		}
+	}
+	if i == 0 || !open {
+		return why
+	}
+	const jump = 3
+	if before, now := l.Points[i-1].Cell.Latency.P99, c.Latency.P99; before.Known && now.Known && now.Value > jump*before.Value {
+		why = append(why, fmt.Sprintf("p99 jumps from %s to %s", digest.Duration(before.Value), digest.Duration(now.Value)))
+	}
+	return why
+}
+
+// p99s says how the p99 goes from one point to another.
+func p99s(l *digest.Line, from, to int) string {
+	a, b := l.Points[from].Cell.Latency.P99, l.Points[to].Cell.Latency.P99
+	if !a.Known || !b.Known || from == to {
+		return ""
+	}
+	return fmt.Sprintf("; p99 is %s at %s and %s at %s", digest.Duration(a.Value), l.Points[from].Label, digest.Duration(b.Value), l.Points[to].Label)
+}
+
+// saturation says from which point on of a sweep of clients their number adds nothing to the throughput.
+func saturation(l *digest.Line) []string {
+	first, last := l.Flat()
+	if first < 0 || first == last {
+		return nil
+	}
+	s := fmt.Sprintf("From %s on throughput stays at %s", l.Points[first].Label, digest.Rate(l.Points[l.Best()].Cell.Throughput.Value))
+	return []string{s + p99s(l, first, last) + "."}
+}
+
+// openSizeHeadline names the smallest size that does for a load that does not depend on it: the smallest that passes the checks, or
+// else whose share of failures and p99 cannot be told from the best.
+func openSizeHeadline(l *digest.Line, r *record.Result) []string {
+	key := digest.Printable(l.Key)
+	if says := overloadedEverywhere(l); says != nil {
+		return append(says, sizeByFigures(l, key)...)
+	}
+	if says := sizeByChecks(l, r, key); says != nil {
+		return says
+	}
+	return sizeByFigures(l, key)
+}
+
+// overloadedEverywhere says that no size helps, if the cores cannot do the work.
+func overloadedEverywhere(l *digest.Line) []string {
+	for _, p := range l.Points {
+		o := slices.IndexFunc(p.Cell.Offered, func(o record.Offered) bool {
+			return o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have)
+		})
+		if o < 0 {
+			return nil
+		}
+	}
+	for _, o := range l.Points[0].Cell.Offered {
+		if o.Of == record.OfCores {
+			return []string{"No size of the pool is enough: more work arrives than the cores can do (" + worth(&o) + ")."}
+		}
+	}
+	return nil
+}
+
+// sizeByChecks goes by the checks; nil without any.
+func sizeByChecks(l *digest.Line, r *record.Result, key string) []string {
+	verdicts := map[*record.Cell][]record.Check{}
+	for _, k := range r.Checks {
+		if k.Status != record.Off && k.Level != record.LevelWarning && k.Cell >= 0 && k.Cell < len(r.Cells) {
+			c := &r.Cells[k.Cell]
+			verdicts[c] = append(verdicts[c], k)
+		}
+	}
+	passes, open := -1, []int(nil)
+	for i, p := range l.Points {
+		if verdicts[p.Cell] == nil {
+			return nil
+		}
+		switch record.Verdict(verdicts[p.Cell]) {
+		case record.Passed:
+			if passes < 0 {
+				passes = i
+			}
+		case record.Inconclusive:
+			if passes < 0 {
+				open = append(open, i)
+			}
+		}
+	}
+	var s string
+	switch {
+	case passes < 0 && open == nil:
+		return []string{"At no value of " + key + " are the checks passed."}
+	case passes < 0:
+		return []string{"It cannot be told which " + key + " passes the checks: " + values(l, open) + closeToCall(open) + ", and no other does."}
+	default:
+		c := l.Points[passes].Cell
+		s = fmt.Sprintf("%s %s is the smallest that passes the checks", key, l.Points[passes].Label)
+		if c.Latency.P99.Known {
+			s += ", with p99 " + digest.Duration(c.Latency.P99.Value)
+		}
+		if open != nil {
+			s += "; " + values(l, open) + closeToCall(open)
+		}
+	}
+	says := []string{s + "."}
+	if passes > 0 {
+		for _, k := range verdicts[l.Points[passes-1].Cell] {
+			if k.Status == record.FailedCheck {
+				says = append(says, fmt.Sprintf("At %s %s fails, with %s.", l.Points[passes-1].Label, digest.Printable(k.Expr), digest.InUnit(k.Value, k.Unit)))
+			}
+		}
+	}
+	return says
+}
+
+func closeToCall(points []int) string {
+	if len(points) == 1 {
+		return " is too close to call"
+	}
+	return " are too close to call"
+}
+
+// sizeByFigures goes by the share of failures and the p99.
+func sizeByFigures(l *digest.Line, key string) []string {
+	good := leastFailing(l)
+	if len(good) == 0 {
+		return []string{"At no value of " + key + " is a request served."}
+	}
+	best := slices.MinFunc(good, func(i, j int) int {
+		return cmp.Compare(l.Points[i].Cell.Latency.P99.Value, l.Points[j].Cell.Latency.P99.Value)
+	})
+	p99 := mustFigure("p(99)")
+	alike := slices.DeleteFunc(slices.Clone(good), func(i int) bool { return !cannotTell(p99, l.Points[i].Cell, l.Points[best].Cell) })
+	use := alike[0]
+	c := l.Points[use].Cell
+	s := fmt.Sprintf("%s %s does best", key, l.Points[use].Label)
+	if len(alike) > 1 {
+		s = fmt.Sprintf("%s %s is enough", key, l.Points[use].Label)
+	}
+	var facts []string
+	if q := c.Requests; q.Failed > 0 {
+		facts = append(facts, digest.Share(1-digest.OKShare(q))+" of the requests fail")
+	} else {
+		facts = append(facts, "no request fails")
+	}
+	if c.Latency.P99.Known {
+		facts = append(facts, "p99 is "+digest.Duration(c.Latency.P99.Value))
+	}
+	s += ": " + wording.And(facts)
+	if len(alike) > 1 {
+		s += "; " + values(l, alike) + " cannot be told apart"
+	}
+	says := []string{s + "."}
+	if use == len(l.Points)-1 {
+		says = append(says, "It is the largest that was run; larger ones may do better.")
+	}
+	var slower, failing []int
+	for i := range l.Points {
+		switch p := l.Points[i]; {
+		case slices.Contains(alike, i):
+		case slices.Contains(good, i):
+			slower = append(slower, i)
+		case p.Cell.Requests.Failed > 0:
+			failing = append(failing, i)
+		}
+	}
+	for _, group := range runs(slower) {
+		first, last := l.Points[group[0]].Cell.Latency.P99, l.Points[group[len(group)-1]].Cell.Latency.P99
+		text := digest.Duration(first.Value)
+		switch {
+		case len(group) == 2:
+			text += " and " + digest.Duration(last.Value)
+		case len(group) > 2:
+			text += " to " + digest.Duration(last.Value)
+		}
+		says = append(says, fmt.Sprintf("At %s p99 is %s.", values(l, group), text))
+	}
+	for _, group := range runs(failing) {
+		says = append(says, failingStretch(l, group))
+	}
+	return says
+}
+
+// leastFailing returns the points whose share of failures cannot be told from the smallest.
+func leastFailing(l *digest.Line) (good []int) {
+	least := -1
+	for i, p := range l.Points {
+		if p.Cell.Requests.OK > 0 && (least < 0 || digest.OKShare(p.Cell.Requests) > digest.OKShare(l.Points[least].Cell.Requests)) {
+			least = i
+		}
+	}
+	if least < 0 {
+		return nil
+	}
+	share := mustFigure("failed_rate")
+	for i, p := range l.Points {
+		if p.Cell.Requests.OK > 0 && (p.Clean() && l.Points[least].Clean() || cannotTell(share, p.Cell, l.Points[least].Cell)) {
+			good = append(good, i)
+		}
+	}
+	return good
+}
+
+// cannotTell reports whether a figure of two cells may be the same: it is nearly, or the interval of the difference, replication by
+// replication, says so.
+func cannotTell(f record.Figure, a, b *record.Cell) bool {
+	d := f.Contrast(b, a, true)
+	if !d.Difference.Known {
+		return a == b || !d.Before.Known && !d.After.Known
+	}
+	size := max(d.Difference.Value, -d.Difference.Value)
+	tolerance := digest.Tolerance / 100.0 * d.Before.Value
+	if f.Unit() == "ratio" {
+		tolerance = 0.001 // of all requests
+	}
+	return size <= tolerance || d.Difference.Interval && d.Difference.Lo <= 0 && d.Difference.Hi >= 0
+}
+
+func mustFigure(name string) record.Figure {
+	f, err := record.ParseFigure(name)
+	if err != nil {
+		panic("reports: " + err.Error())
+	}
+	return f
+}
+
+// variantHeadline says what differs between cells that are named by labels, in the figure that differs most.
+func variantHeadline(r *record.Result, key string) []string {
+	cells := make([]*record.Cell, len(r.Cells))
+	open := true
+	for i := range r.Cells {
+		cells[i] = &r.Cells[i]
+		open = open && cells[i].Arrivals.Known
+	}
+	says := overloadedAt(cells, key)
+	d := mostDifferent(cells, open)
+	none := ""
+	if !slices.ContainsFunc(cells, func(c *record.Cell) bool { return c.Requests.Failed > 0 || c.Requests.OK == 0 }) {
+		none = "No request fails at any setting; "
+	}
+	if d == nil {
+		return append(says, capital(none+fmt.Sprintf("the settings differ by less than %d %% in failures, latency and makespan.", digest.Tolerance)))
+	}
+	order := upTo(len(cells) - 1)
+	if len(cells) > 4 {
+		lowest := slices.MinFunc(order, func(i, j int) int { return cmp.Compare(d.of(cells[i]).Value, d.of(cells[j]).Value) })
+		highest := slices.MaxFunc(order, func(i, j int) int { return cmp.Compare(d.of(cells[i]).Value, d.of(cells[j]).Value) })
+		order = []int{lowest, highest}
+	}
+	var parts []string
+	for _, i := range order {
+		text := digest.Dash
+		if v := d.of(cells[i]); v.Known {
+			text = digest.InUnit(v.Value, d.unit)
+		}
+		parts = append(parts, text+" at "+labelOf(cells[i], key))
+	}
+	s := d.what + " most: " + wording.And(parts)
+	if len(cells) > 4 {
+		s = d.what + " most: from " + parts[0] + " to " + parts[1]
+	}
+	says = append(says, capital(none+s+"."))
+	if worst := worstCell(cells); worst != nil {
+		says = append(says, "Most fail"+at(worst)+": "+failures(worst)+".")
+	}
+	return says
+}
+
+// labelOf names a cell in a sentence: by its label alone, or by the path that it sets.
+func labelOf(c *record.Cell, key string) string {
+	label, _ := digest.Value(c.Settings, key)
+	if !digest.IsLabel(key) {
+		label = key + "=" + label
+	}
+	return quoted(label)
+}
+
+// overloadedAt says at which settings more is asked for than there is; the figures, where it is all of them.
+func overloadedAt(cells []*record.Cell, key string) []string {
+	where := map[string][]string{}
+	for _, c := range cells {
+		switch cores, conns := tooMuch(c); {
+		case cores != nil:
+			where[record.OfCores] = append(where[record.OfCores], labelOf(c, key))
+		case conns != nil:
+			where[record.OfConnections] = append(where[record.OfConnections], labelOf(c, key))
+		}
+	}
+	var says []string
+	for _, o := range []struct{ of, text string }{
+		{record.OfCores, "more work arrives than the cores can do"},
+		{record.OfConnections, "more connections are asked for than pools may have"},
+	} {
+		switch at := where[o.of]; {
+		case len(at) == len(cells):
+			says = append(says, "At every setting "+overloaded(cells[0])+".")
+		case len(at) > 4:
+			says = append(says, fmt.Sprintf("At %d of %d settings %s.", len(at), len(cells), o.text))
+		case len(at) > 0:
+			says = append(says, "At "+wording.And(at)+" "+o.text+".")
+		}
+	}
+	return says
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// quoted sets a label of several words off from the sentence.
+func quoted(label string) string {
+	label = digest.Printable(label)
+	if strings.ContainsAny(label, " ,;:") {
+		return `"` + label + `"`
+	}
+	return label
+}
+
+// worstCell returns the cell with the largest share of failures, nil if it is none.
+func worstCell(cells []*record.Cell) (worst *record.Cell) {
+	for _, c := range cells {
+		if !digest.Clean(c) && c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
+			worst = c
+		}
+	}
+	return worst
+}
+
+// difference is a figure by which cells differ.
+type difference struct {
+	what string
+	unit string
+	of   func(*record.Cell) record.Float
+}
+
+// mostDifferent returns the figure that differs most: failures if they do by one in a hundred, for then latencies are of different
+// requests; else the one with the largest ratio.
+func mostDifferent(cells []*record.Cell, open bool) *difference {
+	failed := &difference{"failures differ", "ratio", func(c *record.Cell) record.Float {
+		return record.Float{Value: 1 - digest.OKShare(c.Requests), Known: c.Requests.OK+c.Requests.Failed > 0}
+	}}
+	if lo, hi, ok := extent(cells, failed); ok && hi-lo >= 0.01 {
+		return failed
+	}
+	duration := func(d record.Duration) record.Float { return record.Float{Value: float64(d.Value), Known: d.Known} }
+	others := []*difference{
+		{"p99 differs", "ns", func(c *record.Cell) record.Float { return duration(c.Latency.P99) }},
+		{"the makespan differs", "ns", func(c *record.Cell) record.Float {
+			d := duration(c.Makespan)
+			d.Known = d.Known && c.Requests.OK > 0
+			return d
+		}},
+	}
+	if !open {
+		others = append(others, &difference{"throughput differs", "per_second", func(c *record.Cell) record.Float { return c.Throughput }})
+	}
+	count := func(of func(*record.Cell) int64) func(*record.Cell) record.Float {
+		return func(c *record.Cell) record.Float {
+			return record.ExactFloat(float64(of(c)) / float64(max(c.Replications, 1)))
+		}
+	}
+	minor := []*difference{ // to look at where those do not differ
+		{"the median of latency differs", "ns", func(c *record.Cell) record.Float { return duration(c.Latency.P50) }},
+		{"the number of connects differs", "count", count(func(c *record.Cell) int64 { return c.Server.Opened + c.Server.Refused })},
+	}
+	if d := largestRatio(cells, others); d != nil {
+		return d
+	}
+	return largestRatio(cells, minor)
+}
+
+// largestRatio returns the figure whose greatest value is the largest multiple of its least, and more than the tolerance above it;
+// nil for none.
+func largestRatio(cells []*record.Cell, all []*difference) (most *difference) {
+	largest := 1 + digest.Tolerance/100.0
+	for _, d := range all {
+		if lo, hi, ok := extent(cells, d); ok && hi > largest*lo {
+			most = d
+			if lo <= 0 {
+				break
+			}
+			largest = hi / lo
+		}
+	}
+	return most
+}
+
+// extent returns the least and the greatest value of a figure; false if it is not known everywhere.
+func extent(cells []*record.Cell, d *difference) (lo, hi float64, ok bool) {
+	for i, c := range cells {
+		v := d.of(c)
+		if !v.Known {
+			return 0, 0, false
+		}
+		if i == 0 {
+			lo, hi = v.Value, v.Value
+		}
+		lo, hi = min(lo, v.Value), max(hi, v.Value)
+	}
+	return lo, hi, len(cells) > 1
+}

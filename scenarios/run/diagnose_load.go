@@ -1,0 +1,230 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"poolwise/pool"
+	"poolwise/scenarios"
+	"poolwise/sim/dist"
+	"poolwise/sim/record"
+	"poolwise/sim/server"
+	"poolwise/workload"
+)
+
+// need is what one request of a program asks for in the mean, where that can be said.
+type need struct {
+	loans   float64 // of connections
+	core    float64 // core time in nanoseconds, without any slow-down
+	noLoans bool    // the number of loans, or their end, depends on luck that is not known in the mean
+	noCore  bool    // the core time does
+}
+
+// needOf works out what a request needs. What comes after a step that may end it counts only as far as it is reached.
+func needOf(o *server.Options, steps []workload.Step) need {
+	var n need
+	n.add(o, steps, 1)
+	return n
+}
+
+// add adds steps that are taken with a chance.
+func (n *need) add(o *server.Options, steps []workload.Step, chance float64) {
+	for i := range steps {
+		s := &steps[i]
+		p := chance
+		if s.Chance != nil {
+			p *= float64(*s.Chance)
+		}
+		switch {
+		case s.Acquire != nil:
+			n.loans += p
+			n.noLoans = n.noLoans || s.Acquire.Try
+		case s.Query != nil:
+			core, ok := coreTime(o, s.Query)
+			n.core += float64(p * core)
+			n.noCore = n.noCore || !ok || s.CancelAfter != nil
+		case s.Leak != nil:
+			n.noLoans = true
+		case s.Return != nil:
+			n.noLoans = n.noLoans || *s.Return == workload.Leak || *s.Return == workload.Detach
+		case s.Cancel != nil:
+			n.noLoans, n.noCore = true, true
+		case s.Fail != nil:
+			chance *= 1 - float64(*s.Fail)
+		case s.Do != nil:
+			n.add(o, s.Do, p)
+		}
+	}
+}
+
+// coreTime returns the mean time on a core of a query, without contention; false if it is not known.
+func coreTime(o *server.Options, q *server.QuerySpec) (nanoseconds float64, ok bool) {
+	phase := func(d *dist.Distribution, chance float64) {
+		mean, known := d.Mean()
+		_, fixed := d.IsFixed()
+		ok = ok && known && (fixed || o.StatementTimeout == 0)
+		if mean > 0 {
+			nanoseconds += float64(chance * float64(mean+o.TimerOverhead))
+		}
+	}
+	ok = true
+	if q.Phases == nil {
+		phase(&q.Service, 1)
+	}
+	for i := range q.Phases {
+		p := &q.Phases[i]
+		if p.CPU == nil {
+			continue
+		}
+		chance := 1.0
+		if p.Chance != nil {
+			chance = float64(*p.Chance)
+		}
+		phase(p.CPU, chance)
+	}
+	return nanoseconds, ok
+}
+
+// offered says what the open workloads of a scenario ask of the cores and of the connections of each service. The arrivals and
+// the time for which a request keeps a connection are measured; the core time is that of the scenario, for what fails gets none.
+func offered(sc *scenarios.Scenario, c *record.Cell) []record.Offered {
+	var all []record.Offered
+	if o, ok := offeredToCores(sc, c); ok {
+		all = append(all, o)
+	}
+	services := sc.All()
+	for i := range services {
+		if services[i].PoolOf == "" {
+			if o, ok := offeredToPool(sc, c, services, &services[i]); ok {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// offeredToPool says what is asked of the connections of a service, by itself and by those that use its pool.
+func offeredToPool(sc *scenarios.Scenario, c *record.Cell, services []scenarios.Service, owner *scenarios.Service) (record.Offered, bool) {
+	have, pool := owner.Capacity()*owner.Instances, poolsOf(c, owner, len(services))
+	var rate, load record.Float
+	for i := range services {
+		v := &services[i]
+		if v.Owner() != owner.Name {
+			continue
+		}
+		p, n := poolsOf(c, v, len(services)), needOf(&sc.Server, v.Workload.Request)
+		if p == nil || n.noLoans {
+			return record.Offered{}, false
+		}
+		if p.Arrivals.Known && p.Hold.Mean.Known {
+			each := record.Exact(time.Duration(math.Round(n.loans * float64(p.Hold.Mean.Value))))
+			rate, load = plus(rate, p.Arrivals), plus(load, times(p.Arrivals, each))
+		}
+	}
+	if have == 0 || pool == nil || !load.Known || load.Value == 0 {
+		return record.Offered{}, false
+	}
+	o := record.Offered{Of: record.OfConnections, Service: owner.Name, Rate: rate, Each: perRequest(load, rate), Load: load, Have: have}
+	if len(services) == 1 {
+		o.Service = ""
+	}
+	o.Busy = record.ExactFloat(min((pool.Levels.Size.Mean.Value-pool.Levels.Idle.Mean.Value)/float64(have), 1))
+	return o, true
+}
+
+// perRequest is the load of one request.
+func perRequest(load, rate record.Float) record.Duration {
+	return record.Exact(time.Duration(math.Round(load.Value / rate.Value * float64(time.Second))))
+}
+
+// offeredToCores says what they ask of the cores of the one server there is, all together.
+func offeredToCores(sc *scenarios.Scenario, c *record.Cell) (record.Offered, bool) {
+	if sc.Server.Cores == 0 || len(sc.Servers) > 0 || !c.Server.CoreUtilisation.Known {
+		return record.Offered{}, false
+	}
+	services := sc.All()
+	var rate, load record.Float
+	for i := range services {
+		v := &services[i]
+		p := poolsOf(c, v, len(services))
+		if p == nil || !p.Arrivals.Known {
+			continue // what closed workloads ask for comes on top
+		}
+		n := needOf(&sc.Server, v.Workload.Request)
+		if n.noCore {
+			return record.Offered{}, false
+		}
+		each := record.Exact(time.Duration(math.Round(n.core)))
+		rate, load = plus(rate, p.Arrivals), plus(load, times(p.Arrivals, each))
+	}
+	if !load.Known || load.Value == 0 {
+		return record.Offered{}, false
+	}
+	return record.Offered{Of: record.OfCores, Rate: rate, Each: perRequest(load, rate), Load: load, Have: sc.Server.Cores, Busy: c.Server.CoreUtilisation}, true
+}
+
+// poolsOf returns what was measured of a service, nil if it is not there.
+func poolsOf(c *record.Cell, v *scenarios.Service, services int) *record.PoolCell {
+	for _, all := range [][]record.PoolCell{c.Services, c.Pools} {
+		for i := range all {
+			if all[i].Name == v.Name {
+				return &all[i]
+			}
+		}
+	}
+	if services > 1 {
+		return nil
+	}
+	return &record.PoolCell{Arrivals: c.Arrivals, Hold: c.Hold, Levels: c.Levels}
+}
+
+// times returns a rate multiplied by a time, both means.
+func times(perSecond record.Float, d record.Duration) record.Float {
+	s := d.Value.Seconds()
+	perSecond.Value, perSecond.Lo, perSecond.Hi = perSecond.Value*s, perSecond.Lo*s, perSecond.Hi*s
+	return perSecond
+}
+
+// plus adds estimates; the interval of the sum is at its widest.
+func plus(a, b record.Float) record.Float {
+	if !a.Known {
+		return b
+	}
+	return record.Float{Value: a.Value + b.Value, Lo: a.Lo + b.Lo, Hi: a.Hi + b.Hi, Known: true, Interval: a.Interval || b.Interval}
+}
+
+// overLimit says that pools may open more connections than the server allows; empty if they cannot, or if a run of a single pool
+// says so by the connects that are refused.
+func overLimit(sc *scenarios.Scenario, c *record.Cell) string {
+	services := sc.All()
+	who, limit, demand := "the pools of all instances together", 0, 0
+	switch b := c.Budget; {
+	case b != nil:
+		limit, demand = b.Limit-b.Reserved, b.Demand
+		for i := range services {
+			if child, ok := services[i].Pool.Options.(pool.ChildOptions); ok && child.ParentName() != "" {
+				for _, row := range b.Rows {
+					if row.Service == services[i].Name {
+						demand -= row.Demand // it opens connections in the place of its parent
+					}
+				}
+			}
+		}
+	case len(services) == 1 && services[0].Instances == 1 && services[0].Pool.Model != "asyncio": // which has no connections
+		who = "the pool"
+		l := limitOf(sc, &services[0])
+		if l.Limit == 0 || l.Of == "pooler" || c.Server.Refused > 0 {
+			return ""
+		}
+		limit, demand = l.Left, services[0].Capacity()
+	}
+	if demand <= limit {
+		return ""
+	}
+	s := fmt.Sprintf("%s could open %d connections, and the server allows %d", who, demand, limit)
+	if c.Server.Refused == 0 {
+		s += fmt.Sprintf("; in this run it did not come to that: at most %d were open", c.Server.PeakOpen)
+	}
+	return s
+}
