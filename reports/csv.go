@@ -10,7 +10,7 @@ import (
 	"poolwise/sim/record"
 )
 
-// CSV writes one row for each cell. The first columns are the settings, by their keys; then, in this order:
+// CSV writes one row for each cell, with all there is; CSVMain has what one usually wants. The first columns are the settings, by their keys; then, in this order:
 //
 //	replications
 //	requests_total, requests_ok, requests_failed, requests_unfinished, requests_retries     (counts over all replications)
@@ -21,7 +21,8 @@ import (
 //	server_opened, server_closed, server_refused, server_peak_open, server_core_utilisation_share
 //	leaked, slow_acquires, warnings
 //
-// If it was asked where the time went, these follow, G being all, slowest and failed (requests), and S every stage:
+// If there is a pooler, its figures follow, pooler_ before each: clients, waiting, size and in_use as Y, wait and connect as X, and
+// refused and timeouts. If it was asked where the time went, these follow, G being all, slowest and failed (requests), and S every stage:
 //
 //	stages_G_n, stages_G_latency_mean_ns, stages_G_S_mean_ns, stages_G_S_share
 //
@@ -33,6 +34,7 @@ func CSV(w io.Writer, r *record.Result) error {
 	for i := range r.Cells {
 		head.intervals = head.intervals || r.Cells[i].Replications > 1
 		head.stages = head.stages || r.Cells[i].Stages != nil
+		head.pooler = head.pooler || r.Cells[i].Pooler != nil
 	}
 	head.cell(keys, &record.Cell{})
 	c := csv.NewWriter(w)
@@ -40,7 +42,7 @@ func CSV(w io.Writer, r *record.Result) error {
 		return err
 	}
 	for i := range r.Cells {
-		row := csvRow{intervals: head.intervals, stages: head.stages}
+		row := csvRow{intervals: head.intervals, pooler: head.pooler, stages: head.stages}
 		row.cell(keys, &r.Cells[i])
 		if err := c.Write(row.fields); err != nil {
 			return err
@@ -54,6 +56,7 @@ func CSV(w io.Writer, r *record.Result) error {
 type csvRow struct {
 	head      bool
 	intervals bool
+	pooler    bool
 	stages    bool
 	fields    []string
 }
@@ -151,11 +154,29 @@ func (r *csvRow) cell(keys []string, c *record.Cell) {
 	r.float("leaked", c.Leaked)
 	r.count("slow_acquires", c.SlowAcquires)
 	r.put("warnings", strings.Join(c.Warnings, "; "))
+	if r.pooler {
+		r.ofPooler(c.Pooler)
+	}
 	if r.stages {
 		r.split("all", c.Stages, func(s *record.StageCell) *record.StageSplit { return &s.All })
 		r.split("slowest", c.Stages, func(s *record.StageCell) *record.StageSplit { return &s.Slowest })
 		r.split("failed", c.Stages, func(s *record.StageCell) *record.StageSplit { return s.Failed })
 	}
+}
+
+// ofPooler puts the figures of the pooler; of a cell without one, empty fields and zeros.
+func (r *csvRow) ofPooler(p *record.PoolerCell) {
+	if p == nil {
+		p = &record.PoolerCell{}
+	}
+	r.level("pooler_clients", p.Clients)
+	r.level("pooler_waiting", p.Levels.Waiting)
+	r.level("pooler_size", p.Levels.Size)
+	r.level("pooler_in_use", p.Levels.InUse)
+	r.summary("pooler_wait", &p.Wait)
+	r.summary("pooler_connect", &p.Connect)
+	r.count("pooler_refused", p.Refused)
+	r.count("pooler_timeouts", p.Timeouts)
 }
 
 // split puts where the time of some requests went; of a cell that does not know, empty fields.

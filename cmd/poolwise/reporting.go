@@ -22,6 +22,7 @@ var formats = []string{"text", "json", "csv", "markdown", "junit", "github"}
 type reporting struct {
 	destination
 	format   *choice
+	csv      *choice // its columns, of a result
 	also     []string
 	further  []furtherReport // what also says
 	summary  string

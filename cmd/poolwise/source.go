@@ -112,16 +112,18 @@ func missing(arg string) error {
 	if best := wording.Near(filepath.Base(stem), builtinNames()); best != nil {
 		return fmt.Errorf("%s: there is no such file; did you mean the built-in scenario %s?", arg, wording.Or(best))
 	}
-	folder, name := filepath.Split(arg)
+	folder, _ := filepath.Split(arg)
 	entries, _ := os.ReadDir(cmp.Or(folder, ".")) // what cannot be read cannot be suggested
-	var files []string
+	files := map[string]string{}
+	var stems []string
 	for _, e := range entries {
-		if isYAML(filepath.Ext(e.Name())) {
-			files = append(files, e.Name())
+		if name := e.Name(); isYAML(filepath.Ext(name)) {
+			s := strings.TrimSuffix(name, filepath.Ext(name))
+			files[s], stems = name, append(stems, s)
 		}
 	}
-	if best, ok := wording.Nearest(name, files); ok {
-		return fmt.Errorf("%s: there is no such file; did you mean %s?", arg, folder+best)
+	if best, ok := wording.Nearest(filepath.Base(stem), stems); ok {
+		return fmt.Errorf("%s: there is no such file; did you mean %s?", arg, folder+files[best])
 	}
 	return fmt.Errorf("%s: there is no such file and no built-in scenario of that name (poolwise list shows them)", arg)
 }
