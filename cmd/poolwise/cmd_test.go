@@ -212,11 +212,16 @@ func TestVersion(t *testing.T) {
 		{"v1.2.3", vcs[:1], "v1.2.3 revision 0123456789ab"},
 		{"(devel)", nil, "(development)"},
 		{"v0.0.0-20260102030405-0123456789ab+dirty", vcs, "(development) revision 0123456789ab, modified"},
+		{"v1.2.3", []debug.BuildSetting{{Key: "GOARCH", Value: "arm64"}, {Key: "GOOS", Value: "linux"}}, "v1.2.3 linux/arm64"},
 	} {
 		info := &debug.BuildInfo{Main: debug.Module{Version: c.version}, Settings: c.settings}
 		if got := version(info, true); got != c.want {
 			t.Errorf("version %q: %q, want %q", c.version, got, c.want)
 		}
+	}
+	info := &debug.BuildInfo{GoVersion: "go1.26.1", Main: debug.Module{Version: "(devel)"}, Settings: vcs}
+	if got, want := version(info, true), "(development) revision 0123456789ab, modified, go1.26.1"; got != want {
+		t.Errorf("version %q, want %q", got, want)
 	}
 	if got := version(nil, false); got != "(unknown version)" {
 		t.Errorf("without build information: %q", got)

@@ -110,6 +110,9 @@ same bytes everywhere.`,
 // unknownCommand says which command was probably meant.
 func unknownCommand(root *cobra.Command, args []string) error {
 	name := args[slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })]
+	if name == "version" {
+		return usagef("unknown command %q; it is a flag: poolwise --version", name)
+	}
 	if best := wording.Near(name, commandNames(root)); best != nil {
 		return usagef("unknown command %q, did you mean %s?", name, wording.Or(best))
 	}
@@ -187,7 +190,7 @@ func meant(cmd *cobra.Command, name string) string {
 
 var pseudoVersion = regexp.MustCompile(`\d{14}-[0-9a-f]{12}(\+dirty)?$`)
 
-// version names the build: the release, or the revision it was made from.
+// version names the build: the release, or the revision it was made from, and what made it. No result contains it.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "(unknown version)"
@@ -196,13 +199,21 @@ func version(info *debug.BuildInfo, ok bool) string {
 	if v == "" || v == "(devel)" || pseudoVersion.MatchString(v) {
 		v = "(development)"
 	}
+	settings := map[string]string{}
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			v += " revision " + s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			v += ", modified"
-		}
+		settings[s.Key] = s.Value
+	}
+	if revision := settings["vcs.revision"]; revision != "" {
+		v += " revision " + revision[:min(len(revision), 12)]
+	}
+	if settings["vcs.modified"] == "true" {
+		v += ", modified"
+	}
+	if info.GoVersion != "" {
+		v += ", " + info.GoVersion
+	}
+	if system := settings["GOOS"]; system != "" {
+		v += " " + system + "/" + settings["GOARCH"]
 	}
 	return v
 }
