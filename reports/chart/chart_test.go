@@ -348,6 +348,13 @@ func TestLimitsAreDrawn(t *testing.T) {
 			}
 		}
 	}
+	if svg, err = WaitCurve(r, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	d = read(t, svg)
+	if n := lines(d); n != 1 || !d.has("p(99){wait}<10ms") || !d.has("sizing-knee: wait for a connection by percentile") {
+		t.Errorf("%d limits of waits; texts %v", n, d.texts)
+	}
 	for i := range r.Checks {
 		r.Checks[i].Status = record.Off
 	}
@@ -376,9 +383,9 @@ func TestAll(t *testing.T) {
 		r    *record.Result
 		want []string
 	}{
-		"lab":       {lab(1), append([]string{"sizing-curve.svg", "percentiles.svg"}, levels("svg", 6)...)},
-		"one cell":  {reporttest.Result("one", "", reporttest.Lab[:1], 1), append([]string{"percentiles.svg"}, levels("svg", 1)...)},
-		"fleet":     {reporttest.Fleet(3, 1), []string{"percentiles.svg", "levels.svg"}},
+		"lab":       {lab(1), append([]string{"sizing-curve.svg", "percentiles.svg", "percentiles-wait.svg"}, levels("svg", 6)...)},
+		"one cell":  {reporttest.Result("one", "", reporttest.Lab[:1], 1), append([]string{"percentiles.svg", "percentiles-wait.svg"}, levels("svg", 1)...)},
+		"fleet":     {reporttest.Fleet(3, 1), []string{"percentiles.svg", "percentiles-wait.svg", "levels.svg"}},
 		"no cells":  {reporttest.Empty("nothing", ""), nil},
 		"from JSON": {&record.Result{Cells: []record.Cell{{}}}, nil},
 	} {
@@ -394,7 +401,7 @@ func TestAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 3+mostLines {
+	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 4+mostLines {
 		t.Errorf("several settings: %v", got)
 	}
 }
@@ -439,6 +446,7 @@ func TestMistakes(t *testing.T) {
 		`chart: want svg or png, have format "pdf"`:                                                second(PercentileCurve(r, "pdf")),
 		`sizing curve: want a setting that is swept over numbers, have "pool.min"`:                 second(SizingCurve(r, "pool.min", "svg")),
 		"percentiles: the result has no latencies; one that was read from JSON has figures only":   second(PercentileCurve(empty, "svg")),
+		"waits: the result has none; one that was read from JSON has figures only":                 second(WaitCurve(empty, "svg")),
 		"levels: there is no such cell":                                                            second(LevelsOverTime(r, 6, "svg")),
 		"levels: the result has no levels over time; one that was read from JSON has figures only": second(LevelsOverTime(empty, 0, "svg")),
 	} {

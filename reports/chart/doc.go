@@ -1,10 +1,12 @@
-// Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting or by name, latency by
-// percentile, where the time went, and the levels of pools over time. A chart is a function of a finished record.Result: equal
-// results give equal bytes. Charts are 900 x 600 pixels, higher if services have panels of their own, in colours (after Okabe and
-// Ito) that the colour-blind can tell apart.
+// Package chart draws what a run found out, as SVG or PNG: throughput, failures and latency against a swept setting, or of
+// settings and services by name, latency by percentile, where the time went, and the levels of pools over time. A chart is a
+// function of a finished record.Result: equal results give equal bytes. Charts are 900 pixels wide and 600 high, lower with few
+// rows and higher with many or if services have panels of their own, in colours (after Okabe and Ito) that the colour-blind can
+// tell apart.
 //
 // Latency is that of served requests. Where requests failed, points are hollow, lines dashed, and the share that was served stands
-// beside them. The errors are an unknown format and a chart that the result has no figures for.
+// beside them. Checks of a figure that is drawn are dotted lines at their limits. An interval that its mark would hide is not drawn.
+// The errors are an unknown format and a chart that the result has no figures for.
 //
 // SVG names its font, Liberation Sans, and those of the same widths; PNG has it drawn in.
 package chart
@@ -24,9 +26,9 @@ type Named struct {
 	Bytes []byte
 }
 
-// All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, rows for
-// settings that are not numbers and for services, the percentiles if there are latencies, where the time went if that is known, and the levels over time, of a few cells if there are
-// many.
+// All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, rows
+// for settings that are not numbers and for services, the percentiles of latencies and of waits if there are any, where the time went if that is known,
+// and the levels over time, of a few cells if there are many.
 func All(r *record.Result, format string) ([]Named, error) {
 	var all []Named
 	used := map[string]bool{}
@@ -70,6 +72,12 @@ func All(r *record.Result, format string) ([]Named, error) {
 	if hasLatencies(r) {
 		b, err := PercentileCurve(r, format)
 		if err := add("percentiles", b, err); err != nil {
+			return nil, err
+		}
+	}
+	if hasWaits(r) {
+		b, err := WaitCurve(r, format)
+		if err := add("percentiles-wait", b, err); err != nil {
 			return nil, err
 		}
 	}

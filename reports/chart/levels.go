@@ -81,13 +81,9 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	if o.window/time.Duration(per) != s.Bin || o.window > math.MaxInt64/mostWindows {
 		o.window = math.MaxInt64 / mostWindows
 	}
-	o.end = o.window * time.Duration(windows)
-	if s.End > 0 {
-		o.end = min(o.end, s.End)
-	}
-	if o.end <= o.window*time.Duration(windows-1) { // nothing but the very end is in the last bin
-		o.end = o.window*time.Duration(windows-1) + max(o.window/8, 1)
-	}
+	// The last step may be short, but not too short to be seen.
+	last := o.window * time.Duration(windows-1)
+	o.end = last + min(max(s.End-last, o.window/2, 1), o.window)
 	o.all = newCourse(s, &s.Course, per, windows, o.window)
 	for i := range s.Services {
 		e := newCourse(s, &s.Services[i], per, windows, o.window)
@@ -505,7 +501,7 @@ func countsUpTo(v []float64) scale {
 
 func (o *overtime) roomRequests(c *course) scale {
 	s := upTo(sumOf(c.ok, c.failed), math.Inf(1), 0.1)
-	s.parts = 2
+	s.parts = 3
 	return s
 }
 

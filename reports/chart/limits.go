@@ -43,11 +43,12 @@ func of(all []limit, figures ...string) []limit {
 	return slices.DeleteFunc(slices.Clone(all), func(l limit) bool { return !slices.Contains(figures, l.figure) })
 }
 
-// ofLatency returns those of percentiles and the mean of latency.
-func ofLatency(all []limit) []limit {
+// ofDurations returns those of percentiles and the mean of latency or, with a selector, of other durations.
+func ofDurations(all []limit, selector string) []limit {
 	return slices.DeleteFunc(slices.Clone(all), func(l limit) bool {
-		_, percentile := percentileOf(l.figure)
-		return !percentile && l.figure != "avg" && l.figure != "med"
+		figure, of := strings.CutSuffix(l.figure, selector)
+		_, percentile := percentileOf(figure)
+		return !of || !percentile && figure != "avg" && figure != "med"
 	})
 }
 

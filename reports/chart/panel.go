@@ -130,7 +130,7 @@ func (p *panel) curve(k stroke, marks []mark) {
 		}
 	}
 	for _, m := range marks {
-		if m.known && m.interval && p.y.at(m.hi)-p.y.at(m.lo) > 2*radius { // else the mark hides it
+		if m.known && m.interval && p.y.at(m.hi)-p.y.at(m.lo) > 2*radius {
 			p.whisker(c, m.x, m.lo, m.hi)
 		}
 	}

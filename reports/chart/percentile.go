@@ -15,25 +15,46 @@ import (
 )
 
 // PercentileCurve draws latency against percentile, each nine as wide as the one before: a line for each cell, or for a few of
-// them if there are many. A line ends at the percentile that its number of requests can show; those that lie on each other are seen
-// side by side.
+// them if there are many. A line ends at the percentile that its number of requests can show; those that lie on each other are one.
 func PercentileCurve(r *record.Result, format string) ([]byte, error) {
 	if !hasLatencies(r) {
 		return nil, errors.New("percentiles: the result has no latencies; one that was read from JSON has figures only")
 	}
-	return render(format, func(s *sheet) { drawPercentiles(s, r) })
+	return render(format, func(s *sheet) { latencies.draw(s, r) })
 }
+
+// WaitCurve draws the waits for a connection as PercentileCurve does latency.
+func WaitCurve(r *record.Result, format string) ([]byte, error) {
+	if !hasWaits(r) {
+		return nil, errors.New("waits: the result has none; one that was read from JSON has figures only")
+	}
+	return render(format, func(s *sheet) { waits.draw(s, r) })
+}
+
+// distributions are durations to draw by percentile.
+type distributions struct {
+	title, head string
+	selector    string // in checks
+	of          func(*record.Cell) *record.Histogram
+}
+
+var (
+	latencies = &distributions{"latency by percentile", "Latency of served requests", "",
+		func(c *record.Cell) *record.Histogram { return c.Curves.Latency }}
+	waits = &distributions{"wait for a connection by percentile", "Wait of acquires that got a connection", "{wait}",
+		func(c *record.Cell) *record.Histogram { return c.Curves.Wait }}
+)
 
 func hasLatencies(r *record.Result) bool {
-	for i := range r.Cells {
-		if measured(&r.Cells[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return latencies.measured(&c) })
 }
 
-func measured(c *record.Cell) bool { return c.Curves.Latency != nil && c.Curves.Latency.N() > 0 }
+// hasWaits reports whether somebody waited.
+func hasWaits(r *record.Result) bool {
+	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return waits.measured(&c) && c.Curves.Wait.Max() > 0 })
+}
+
+func (d *distributions) measured(c *record.Cell) bool { h := d.of(c); return h != nil && h.N() > 0 }
 
 // tail is the line of a cell.
 type tail struct {
@@ -46,23 +67,23 @@ type tail struct {
 	points []mark
 }
 
-func drawPercentiles(s *sheet, r *record.Result) {
+func (d *distributions) draw(s *sheet, r *record.Result) {
 	keys := digest.Varying(r)
 	var all []tail
 	nines := 1.0
 	var values []float64
 	for i := range r.Cells {
-		if !measured(&r.Cells[i]) {
+		if !d.measured(&r.Cells[i]) {
 			continue
 		}
-		t := newTail(keys, &r.Cells[i])
+		t := newTail(keys, &r.Cells[i], d.of(&r.Cells[i]))
 		for _, m := range t.points {
 			values = append(values, m.y)
 			nines = max(nines, m.x)
 		}
 		all = append(all, t)
 	}
-	checks := ofLatency(limits(r))
+	checks := ofDurations(limits(r), d.selector)
 	x := scale{hi: nines, from: 64, to: width - margin - 10}
 	y := upTo(within(values, checks), 100, 0.05)
 	y.to = height - 2*margin - 90 // near enough
@@ -81,7 +102,7 @@ func drawPercentiles(s *sheet, r *record.Result) {
 	if slices.ContainsFunc(tails, func(t tail) bool { return t.more > 0 }) {
 		remark = strings.TrimSpace(remark + " Curves that cannot be told apart are drawn as one.")
 	}
-	top := s.title(r, "latency by percentile", remark)
+	top := s.title(r, d.title, remark)
 
 	what := headInk.fit(keyNames(keys), 200)
 	wide := headInk.width(what) - sample - space
@@ -96,7 +117,7 @@ func drawPercentiles(s *sheet, r *record.Result) {
 	for _, t := range nineTicks(nines) {
 		p.line(pale, 0.5, false, p.point(t.v, p.y.lo), vg.Point{X: p.x.at(t.v), Y: p.y.to})
 	}
-	p.head("Latency of served requests")
+	p.head(d.head)
 	var ends []vg.Length
 	for _, t := range tails {
 		var points []vg.Point
@@ -109,7 +130,7 @@ func drawPercentiles(s *sheet, r *record.Result) {
 	}
 	// A limit of a percentile ends at it.
 	p.limits(checks, func(l limit) vg.Length {
-		if q, ok := percentileOf(l.figure); ok && q < 100 {
+		if q, ok := percentileOf(strings.TrimSuffix(l.figure, d.selector)); ok && q < 100 {
 			return p.x.at(-math.Log10(1 - q/100))
 		}
 		return p.x.to
@@ -144,13 +165,13 @@ func apart(heights []vg.Length, by, bottom vg.Length) []vg.Length {
 	return moved
 }
 
-func newTail(keys []string, c *record.Cell) tail {
-	t := tail{name: cellName(keys, c), n: float64(c.Curves.Latency.N())}
+func newTail(keys []string, c *record.Cell, h *record.Histogram) tail {
+	t := tail{name: cellName(keys, c), n: float64(h.N())}
 	if c.Requests.Failed > 0 {
 		t.dashed, t.ok = true, digest.Share(digest.OKShare(c.Requests))+" ok"
 	}
 	n := t.n
-	for _, step := range digest.Percentiles(c.Curves.Latency, 10) {
+	for _, step := range digest.Percentiles(h, 10) {
 		x := math.Log10(n) // the greatest value
 		if step.Percentile < 100 {
 			x = min(x, -math.Log10(1-step.Percentile/100))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -107,10 +108,7 @@ func parts(c *record.Cell) []*record.PoolCell {
 
 // deservesRows reports whether a result has settings without numbers, or services.
 func deservesRows(r *record.Result, numbered bool) bool {
-	if len(r.Cells) == 1 {
-		return len(parts(&r.Cells[0])) > 0
-	}
-	return !numbered && len(r.Cells) > 1
+	return len(r.Cells) > 1 && !numbered || slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return len(parts(&c)) > 0 })
 }
 
 func (c *rows) high(e *entity) vg.Length {
@@ -155,15 +153,14 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	bottom := vg.Length(margin + rowsFoot)
 	var rates, times []float64
 	for i := range c.rows {
-		rates = append(rates, heights([]mark{{y: c.rows[i].throughput.Value, hi: c.rows[i].throughput.Hi, known: c.rows[i].throughput.Known,
-			interval: c.rows[i].throughput.Interval}})...)
+		rates = append(rates, heights([]mark{throughputMark(&record.Cell{Throughput: c.rows[i].throughput})})...)
 		for _, q := range percentiles {
 			times = append(times, heights([]mark{q.of(&record.Cell{Latency: *c.rows[i].latency})})...)
 		}
 	}
 	set := func(place *scale, s scale) { s.from, s.to = place.from, place.to; *place = s }
 	set(&throughput, upTo(within(rates, of(c.limits, "throughput")), 1e9, 0.3)) // for the figures
-	set(&latency, upTo(within(times, ofLatency(c.limits)), 30, 0.08))
+	set(&latency, upTo(within(times, ofDurations(c.limits, "")), 30, 0.08))
 	set(&failed, c.shares())
 
 	across := func(x scale) *panel { return &panel{s, x, scale{from: bottom, to: top}} }
@@ -192,7 +189,7 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 		f.share(e, mid, c.high(e)*0.3)
 	}
 	p.limitColumns(of(c.limits, "throughput"))
-	q.limitColumns(ofLatency(c.limits))
+	q.limitColumns(ofDurations(c.limits, ""))
 	f.limitColumns(of(c.limits, "failed_rate"))
 }
 

@@ -110,7 +110,7 @@ func TestWhereTheTimeWentIsNotKnown(t *testing.T) {
 	for _, c := range all {
 		names = append(names, c.Name)
 	}
-	if got := strings.Join(names, " "); !strings.Contains(got, "percentiles.svg stages.svg levels") {
+	if got := strings.Join(names, " "); !strings.Contains(got, "percentiles.svg percentiles-wait.svg stages.svg levels") {
 		t.Errorf("charts %s", got)
 	}
 }
