@@ -393,6 +393,9 @@ func notes(r *record.Result) []string {
 	if n := hidden(r); n > 0 {
 		all = append(all, fmt.Sprintf("Pools has of services with several instances the totals, the worst instance and the best; %s more are in --format json.", digest.Count(int64(n))))
 	}
+	if slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return len(c.Pools) > 0 && len(c.Services) > 0 }) {
+		all = append(all, "total, (all …): requests, rates and levels are sums over the instances, latency and wait those of all their requests together; the other rows of Pools are one instance each.")
+	}
 	if failures {
 		all = append(all, "(of … ok): latency and wait are of what succeeded only; compare them with care where requests fail.")
 	}

@@ -30,6 +30,9 @@ func findings(r *record.Result) []labelled {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for _, d := range c.Diagnoses {
+			if d.Kind == record.NotStarted {
+				continue // the headline and a warning say it
+			}
 			f, ok := kinds[d.Kind]
 			if !ok {
 				f.label = digest.Printable(string(d.Kind))

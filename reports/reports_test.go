@@ -134,6 +134,13 @@ var results = map[string]func() *record.Result{
 	"open-sizes-checked": func() *record.Result {
 		return reporttest.Check(open(100, 4, openSizes...), "p(99)<60ms", "failed_rate<0.1%")
 	},
+	"open-sizes-overloaded": func() *record.Result { // half of what one core can do
+		rows := slices.Clone(openSizes[:3])
+		for i := range rows {
+			rows[i].OK, rows[i].Failed, rows[i].How, rows[i].P50, rows[i].P99 = 500, 500, record.AcquireTimeout, time.Second, time.Second
+		}
+		return open(200, 1, rows...)
+	},
 	"open-timeouts": func() *record.Result { // a sweep that is none of sizes
 		rows := slices.Clone(openSizes[1:])
 		for i := range rows {

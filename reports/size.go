@@ -70,12 +70,30 @@ func SizeHeadline(s *record.Sizing) []string {
 		first = "At no size is a request served. "
 	}
 	says := []string{strings.TrimSpace(first + sentence(sizeClauses(s)))}
-	for _, more := range []string{kneeSentence(s), instancesSentence(s), erlangSentence(s), uslSentence(s)} {
+	for _, more := range []string{sizeOverload(s), kneeSentence(s), instancesSentence(s), erlangSentence(s), uslSentence(s)} {
 		if more != "" {
 			says = append(says, more)
 		}
 	}
 	return says
+}
+
+// sizeOverload says that the cores cannot do the work, whatever the size, or that requests fail even at the size to use.
+func sizeOverload(s *record.Sizing) string {
+	cells := make([]*record.Cell, len(s.Sizes))
+	for i := range s.Sizes {
+		cells[i] = &s.Sizes[i].Cell
+	}
+	if text := noSizeIsEnough(cells); text != "" {
+		return text
+	}
+	if s.Use == nil {
+		return ""
+	}
+	if c := &s.Of(*s.Use).Cell; !digest.Clean(c) && c.Requests.Failed > 0 {
+		return fmt.Sprintf("Even at %d, %s of the requests fail.", *s.Use, digest.Share(1-digest.OKShare(c.Requests)))
+	}
+	return ""
 }
 
 // sentence joins clauses.

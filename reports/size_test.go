@@ -297,3 +297,25 @@ func TestSizeReports(t *testing.T) {
 		t.Errorf("errors %v of a full disk", err)
 	}
 }
+
+// TestSizeUnderOverload: if the cores cannot do the work no size can, which is said first after the size; and if requests fail even
+// at the size to use, that.
+func TestSizeUnderOverload(t *testing.T) {
+	s := sized(map[int]record.SizeRelation{4: record.SizeUsed, 8: record.SizeAlike}, 4, 8)
+	offer := func(load float64) {
+		for i := range s.Sizes {
+			s.Sizes[i].Cell.Offered = []record.Offered{{Of: record.OfCores, Load: record.ExactFloat(load), Have: 4, Busy: record.ExactFloat(1)}}
+		}
+	}
+	offer(3.9)
+	plain := SizeHeadline(s)
+	offer(5)
+	if got := SizeHeadline(s); len(got) != len(plain)+1 || got[1] != "No size of the pool is enough: more work arrives than the cores can do (5 cores' worth, on 4 cores)." {
+		t.Errorf("%q", got)
+	}
+	offer(3.9)
+	s.Of(4).Cell.Requests = record.Requests{Total: 100, OK: 80, Failed: 20}
+	if got := SizeHeadline(s); len(got) != len(plain)+1 || got[1] != "Even at 4, 20 % of the requests fail." {
+		t.Errorf("%q", got)
+	}
+}

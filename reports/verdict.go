@@ -231,31 +231,37 @@ func saturation(l *digest.Line) []string {
 // else whose share of failures and p99 cannot be told from the best.
 func openSizeHeadline(l *digest.Line, r *record.Result) []string {
 	key := digest.Printable(l.Key)
-	if says := overloadedEverywhere(l); says != nil {
-		return append(says, sizeByFigures(l, key)...)
+	cells := make([]*record.Cell, len(l.Points))
+	for i, p := range l.Points {
+		cells[i] = p.Cell
+	}
+	if text := noSizeIsEnough(cells); text != "" {
+		return append([]string{text}, sizeByFigures(l, key, "as good as any")...)
 	}
 	if says := sizeByChecks(l, r, key); says != nil {
 		return says
 	}
-	return sizeByFigures(l, key)
+	return sizeByFigures(l, key, "enough")
 }
 
-// overloadedEverywhere says that no size helps, if the cores cannot do the work.
-func overloadedEverywhere(l *digest.Line) []string {
-	for _, p := range l.Points {
-		o := slices.IndexFunc(p.Cell.Offered, func(o record.Offered) bool {
+// noSizeIsEnough says that the cores cannot do the work at any size; empty if that is not so.
+func noSizeIsEnough(cells []*record.Cell) string {
+	var first *record.Offered
+	for _, c := range cells {
+		i := slices.IndexFunc(c.Offered, func(o record.Offered) bool {
 			return o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have)
 		})
-		if o < 0 {
-			return nil
+		if i < 0 {
+			return ""
+		}
+		if first == nil {
+			first = &c.Offered[i]
 		}
 	}
-	for _, o := range l.Points[0].Cell.Offered {
-		if o.Of == record.OfCores {
-			return []string{"No size of the pool is enough: more work arrives than the cores can do (" + worth(&o) + ")."}
-		}
+	if first == nil {
+		return ""
 	}
-	return nil
+	return "No size of the pool is enough: more work arrives than the cores can do (" + worth(first) + ")."
 }
 
 // sizeByChecks goes by the checks; nil without any.
@@ -317,8 +323,8 @@ func closeToCall(points []int) string {
 	return " are too close to call"
 }
 
-// sizeByFigures goes by the share of failures and the p99.
-func sizeByFigures(l *digest.Line, key string) []string {
+// sizeByFigures goes by the share of failures and the p99. enough is what the smallest of those is that cannot be told apart.
+func sizeByFigures(l *digest.Line, key, enough string) []string {
 	good := leastFailing(l)
 	if len(good) == 0 {
 		return []string{"At no value of " + key + " is a request served."}
@@ -332,7 +338,7 @@ func sizeByFigures(l *digest.Line, key string) []string {
 	c := l.Points[use].Cell
 	s := fmt.Sprintf("%s %s does best", key, l.Points[use].Label)
 	if len(alike) > 1 {
-		s = fmt.Sprintf("%s %s is enough", key, l.Points[use].Label)
+		s = fmt.Sprintf("%s %s is %s", key, l.Points[use].Label, enough)
 	}
 	var facts []string
 	if q := c.Requests; q.Failed > 0 {

@@ -227,9 +227,18 @@ func anyCell(t *rapid.T, keys []string) record.Cell {
 			c.Pools = append(c.Pools, record.PoolCell{Name: text.Draw(t, "pool"), Service: s.Name, Requests: anyRequests(t), FailedRate: anyFloat(t)})
 		}
 	}
+	if rapid.Bool().Draw(t, "open") {
+		c.Arrivals = anyFloat(t)
+		c.Timeouts = record.Timeouts{Held: count.Draw(t, "held") / 4, Opening: count.Draw(t, "opening") / 4, Other: count.Draw(t, "other") / 4}
+		for _, of := range []string{record.OfCores, record.OfConnections} {
+			c.Offered = append(c.Offered, record.Offered{
+				Of: of, Service: text.Draw(t, "offered to"), Rate: anyFloat(t), Each: anyDuration(t), Load: anyFloat(t), Have: int(count.Draw(t, "have")), Busy: anyFloat(t),
+			})
+		}
+	}
 	for range rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "diagnoses") {
 		c.Diagnoses = append(c.Diagnoses, record.Diagnosis{
-			Kind:    rapid.SampledFrom([]record.FindingKind{record.Deadlocked, record.CanDeadlock, record.Leaking, record.NeverReleased, "other"}).Draw(t, "kind"),
+			Kind:    rapid.SampledFrom([]record.FindingKind{record.Deadlocked, record.CanDeadlock, record.Leaking, record.NeverReleased, record.NotStarted, "other"}).Draw(t, "kind"),
 			Service: text.Draw(t, "service"), Text: text.Draw(t, "text"), At: anyDuration(t),
 			Instances: int(count.Draw(t, "instances")), Replications: int(count.Draw(t, "seen")),
 		})
@@ -276,7 +285,7 @@ func anyFloat(t *rapid.T) record.Float {
 }
 
 func anyLevel(t *rapid.T) record.Level3 {
-	return record.Level3{Mean: anyFloat(t), Max: anyFloat(t), Final: anyFloat(t)}
+	return record.Level3{Mean: anyFloat(t), Max: anyFloat(t), Final: anyFloat(t), Most: anyFloat(t)}
 }
 
 func anySummary(t *rapid.T) record.Summary {
