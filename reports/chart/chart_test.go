@@ -213,6 +213,45 @@ func TestSizingCurveIntervals(t *testing.T) {
 	}
 }
 
+// TestSizingCurveOfArrivals: where requests arrive on their own, what arrives is drawn beside what is served, and nothing is called flat;
+// less throughput under less load is no shortcoming.
+func TestSizingCurveOfArrivals(t *testing.T) {
+	open := func(key string, unit string) *record.Result {
+		var rows []reporttest.Row
+		for i, n := range []int64{100, 200, 300} {
+			row := reporttest.Row{Settings: reporttest.Set(key, fmt.Sprint((i+1)*10, unit)), Took: time.Second, OK: n, P50: 1, P99: 2}
+			rows = append(rows, row)
+		}
+		rows[2].OK, rows[2].Failed, rows[2].How = 250, 50, record.AcquireTimeout
+		r := reporttest.Result("open", "", rows, 1)
+		for i, n := range []float64{100, 200, 900} {
+			r.Cells[i].Arrivals = record.ExactFloat(n)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		key, unit string
+		want      []string
+	}{
+		{"workload.arrivals.poisson", "/s", []string{"no request fails", "requests fail"}},
+		{"pool.max", "", []string{"too small", "no request fails", "requests fail"}},
+	} {
+		svg, err := SizingCurve(open(c.key, c.unit), c.key, "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := read(t, svg)
+		for _, want := range append(c.want, "Requests per second", "served", "arriving", "1000/s") {
+			if !d.has(want) {
+				t.Errorf("%s: no text %q in %v", c.key, want, d.texts)
+			}
+		}
+		if d.has("flat") || d.has("less throughput") {
+			t.Errorf("%s: texts %v", c.key, d.texts)
+		}
+	}
+}
+
 // grid varies two settings.
 func grid(cores int) *record.Result {
 	var rows []reporttest.Row

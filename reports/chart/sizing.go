@@ -145,6 +145,8 @@ func (c *sizing) edges(points []digest.Point) []vg.Length {
 	return append(edges, min(at(n-1)+(at(n-1)-at(n-2))/2, c.x.to))
 }
 
+var arrivingInk = rgb(0xb4bac1)
+
 var tints = map[digest.Region]color.Color{
 	digest.Below: rgb(0xeceff3), digest.Flat: rgb(0xe0f1ea), digest.Beyond: rgb(0xeceff3), digest.Failing: rgb(0xfbe8dd), digest.Refusing: rgb(0xfbe8dd),
 }
@@ -156,9 +158,30 @@ type stretch struct {
 	rows         []string
 }
 
+// throughputIsGiven reports whether throughput is as much as is asked for, as long as all is well, so that it says nothing of a
+// setting.
+func throughputIsGiven(l *digest.Line) bool { return l.IsLoad() || l.Open() }
+
+// regionsOf returns the regions of a line. Less throughput under less load is no region of its own.
+func regionsOf(l *digest.Line) []digest.Region {
+	regions := l.Regions()
+	if !l.IsLoad() {
+		return regions
+	}
+	for i, p := range l.Points {
+		switch r := &regions[i]; {
+		case p.Clean():
+			*r = digest.Flat
+		case *r != digest.Refusing:
+			*r = digest.Failing
+		}
+	}
+	return regions
+}
+
 func (c *sizing) stretches() []stretch {
 	l := &c.lines[0]
-	edges, regions := c.edges(l.Points), l.Regions()
+	edges, regions := c.edges(l.Points), regionsOf(l)
 	_, flat := l.Flat()
 	var all []stretch
 	var names row
@@ -172,6 +195,9 @@ func (c *sizing) stretches() []stretch {
 		}
 		a := stretch{from: edges[first], to: edges[i], tint: tint}
 		a.rows = []string{l.Name(regions[first], flat >= 0 && first > flat)}
+		if regions[first] == digest.Flat && throughputIsGiven(l) {
+			a.rows[0] = "no request fails"
+		}
 		if labelInk.width(a.rows[0]) > a.to-a.from {
 			a.rows = breakInTwo(a.rows[0])
 		}
@@ -219,6 +245,19 @@ func throughputMark(c *record.Cell) mark {
 	return mark{y: f.Value, lo: f.Lo, hi: f.Hi, known: f.Known, interval: f.Interval}
 }
 
+func arrivalsMark(c *record.Cell) mark {
+	return mark{y: c.Arrivals.Value, known: c.Arrivals.Known}
+}
+
+// arrivals draws a broad line of what arrives, below that of what is served.
+func (p *panel) arrivals(all []mark) {
+	var points []vg.Point
+	for _, m := range all {
+		points = append(points, p.point(m.x, m.y))
+	}
+	p.line(arrivingInk, 4, false, points...)
+}
+
 // durationMark makes a mark of a duration of a cell.
 func durationMark(of func(*record.Cell) record.Duration) func(*record.Cell) mark {
 	return func(c *record.Cell) mark {
@@ -242,12 +281,24 @@ func heights(all []mark) []float64 {
 }
 
 func (c *sizing) throughputs() scale {
-	return upTo(within(heights(marks(c.points, throughputMark)), of(c.limits, "throughput")), 1000, 0.15)
+	v := heights(marks(c.points, throughputMark))
+	if c.arrive() {
+		v = append(v, heights(marks(c.points, arrivalsMark))...)
+	}
+	return upTo(within(v, of(c.limits, "throughput")), 1000, 0.15)
 }
 
+// arrive reports whether it is known, of the only line, how many requests arrive.
+func (c *sizing) arrive() bool { return len(c.lines) == 1 && c.lines[0].Open() }
+
 func (c *sizing) throughput(p *panel) {
-	p.head("Throughput, requests served per second")
 	p.grid(p.y.ticks(digest.Rate))
+	if !c.arrive() {
+		p.head("Throughput, requests served per second")
+	} else {
+		p.head("Requests per second", entry{name: "served", color: blue}, entry{name: "arriving", color: arrivingInk, width: 4})
+		p.arrivals(marks(c.points, arrivalsMark))
+	}
 	strokes := c.strokes()
 	for i, l := range c.lines {
 		p.curve(strokes[i], marks(l.Points, throughputMark))
