@@ -30,6 +30,7 @@ type Action struct {
 	Instance  *int           `yaml:"instance" doc:"count from 1, default all; to which of its instances"`
 	Every     time.Duration  `yaml:"every" doc:"duration, default 0s; from one instance to the next, if it is done to all"`
 	Do        *Deed          `yaml:"do" doc:"stop, close, shut_down, kill or restart; stop: no further request comes, those that go on end; close: the pool is closed, whatever goes on; shut_down: stop, close when the last request has ended, and exit; kill: exit at once; restart: exit, and start anew with a new pool"`
+	Down      time.Duration  `yaml:"down" doc:"duration, default 0s; with restart: from the exit until it starts anew"`
 	ConnectTo string         `yaml:"connect_to" doc:"text; later connects go to the server of that name, or to server or pooler; what is open stays where it is: new connect options, a changed address, a failover"`
 	Pause     *time.Duration `yaml:"pause" doc:"duration, above 0; the program stands still, workload and pool, as in a pause of its garbage collector"`
 }
@@ -157,10 +158,13 @@ func (s *Scenario) validateAction(n int, bad func(path, message string)) {
 	for _, d := range []struct {
 		path  string
 		value time.Duration
-	}{{"at", a.At}, {"every", a.Every}} {
+	}{{"at", a.At}, {"every", a.Every}, {"down", a.Down}} {
 		if d.value < 0 {
 			bad(d.path, fmt.Sprintf("want a duration that is not negative, have %v", d.value))
 		}
+	}
+	if a.Down != 0 && (a.Do == nil || *a.Do != Restart) {
+		bad("down", "is for do: restart, from the exit until it starts anew")
 	}
 	if a.Pause != nil && *a.Pause <= 0 {
 		bad("pause", fmt.Sprintf("want a duration above 0, have %v", *a.Pause))
@@ -217,10 +221,7 @@ func (s *Scenario) possible(n int, v *Service, instance int, at time.Duration, b
 		bad("at", fmt.Sprintf("want a time when the instance has started (%v), have %v", start, at))
 		return false
 	}
-	if a := &s.Actions[n]; a.Do != nil && *a.Do >= Kill { // also what is left of a shut_down
-		return true
-	}
-	gone, since := false, time.Duration(-1)
+	gone, since, back := false, time.Duration(-1), time.Duration(0)
 	for i := range s.Actions {
 		b := &s.Actions[i]
 		if t := s.Target(b); t == nil || t.Name != v.Owner() || !b.Exits() && (b.Do == nil || *b.Do != Restart) {
@@ -228,8 +229,15 @@ func (s *Scenario) possible(n int, v *Service, instance int, at time.Duration, b
 		}
 		// Of what is done at one time, that which is listed last counts.
 		if then, ok := b.When(instance); ok && then >= since && (then < at || then == at && i < n) {
-			gone, since = b.Exits(), then
+			gone, since, back = b.Exits(), then, then+min(b.Down, dist.Max-then)
 		}
+	}
+	if at < back {
+		bad("at", fmt.Sprintf("instance %d is down from %v to %v", instance+1, since, back))
+		return false
+	}
+	if a := &s.Actions[n]; a.Do != nil && *a.Do >= Kill { // also what is left of a shut_down
+		return true
 	}
 	if gone {
 		bad("at", fmt.Sprintf("instance %d has exited at %v, and was not restarted", instance+1, since))

@@ -5,6 +5,7 @@ import (
 
 	"poolwise/scenarios"
 	"poolwise/sim"
+	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 )
@@ -18,6 +19,7 @@ type deed struct {
 	ended  sim.Time
 	done   bool // completely
 	waited bool // it is a close that keeps the run going
+	leaves bool // it is the exit of a restart, whose start is another deed
 	left   int  // connections not returned
 	ending int  // workloads that it waits for
 }
@@ -46,11 +48,20 @@ func (w *world) plan() {
 			}
 			if a.Do != nil && *a.Do == scenarios.Restart {
 				w.busy += len(m.program)
+				if a.Down > 0 {
+					w.schedule(at, deed{action: i, member: int32(j), leaves: true})
+					at += min(a.Down, dist.Max-at)
+				}
 			}
-			w.sim.At(sim.Time(at), sim.Event{To: w.id, Kind: acting, A: int32(len(w.deeds))})
-			w.deeds = append(w.deeds, deed{action: i, member: int32(j)})
+			w.schedule(at, deed{action: i, member: int32(j)})
 		}
 	}
+}
+
+// schedule adds a deed, to be done at a time.
+func (w *world) schedule(at time.Duration, d deed) {
+	w.sim.At(sim.Time(at), sim.Event{To: w.id, Kind: acting, A: int32(len(w.deeds))})
+	w.deeds = append(w.deeds, d)
 }
 
 // act does a deed.
@@ -73,7 +84,7 @@ func (w *world) act(i int32) {
 		w.pause(m, *a.Pause)
 	case a.ConnectTo != "":
 		w.moves.begin(i, d.member, w.place(a.ConnectTo))
-	case *a.Do == scenarios.Kill:
+	case *a.Do == scenarios.Kill || d.leaves:
 		w.exit(m)
 	case *a.Do == scenarios.Restart:
 		w.restart(m)
@@ -261,6 +272,9 @@ func (w *world) reportAction(n int) record.ActionRun {
 		r.Do, r.To = "pause", a.Pause.String()
 	case a.Do != nil:
 		r.Do = a.Do.String()
+		if a.Down > 0 {
+			r.To = "after " + a.Down.String()
+		}
 	}
 	if a.Instance != nil {
 		r.Instance = *a.Instance

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,40 @@ actions: [{at: 100s, do: restart}, {at: 200s, do: kill}, {at: 210s, do: restart}
 	}
 	if c.Levels.Size.Max.Value != 50 || c.Levels.Size.Final.Value != 0 || c.Levels.InUse.Final.Value != 0 || c.Levels.Waiting.Final.Value != 0 {
 		t.Errorf("levels at the end %+v", c.Levels)
+	}
+}
+
+// TestDowntime: a program that is down makes no requests and has no sessions. 100 requests a second of 4 ms come in its first life
+// until 9.995 s, and in its second one from 14.995 s on.
+func TestDowntime(t *testing.T) {
+	const src = `
+name: downtime
+until: 29990ms
+services:
+  - {name: api, instances: 2, pool: {model: semaphore, max: 2}, workload: {arrivals: {constant: 100/s}, request: [acquire, query: 4ms, release]}}
+actions: [{at: 9995ms, service: api, instance: 2, do: restart, down: 5s}]`
+	c := mustCheck(t, src)
+	if one, two := c.Pools[0].Requests, c.Pools[1].Requests; one.OK != 2999 || two.OK != 1000+1500 || two.Total != two.OK {
+		t.Errorf("%+v and %+v", one, two)
+	}
+	// The size of its pool is 1 but for 5 s and the two first requests' connects, which take no time: (29.99 - 5) / 29.99.
+	if got, want := c.Pools[1].Levels.Size.Mean.Value, 24.99/29.99; math.Abs(got-want) > 1e-6 {
+		t.Errorf("mean size %v, want %v", got, want)
+	}
+	if a := c.Actions[0]; a.Do != "restart" || a.To != "after 5s" {
+		t.Errorf("%+v", a)
+	}
+	// A run that ends when it is drained waits for the second life.
+	c = mustCheck(t, src, "until=drained", "services.api.workload.limit=1")
+	if c.Requests.OK != 3 || c.Makespan.Value != 14999*ms {
+		t.Errorf("drained: %+v, makespan %v", c.Requests, c.Makespan.Value)
+	}
+	// One by one: the second instance exits when the first is back.
+	c = mustCheck(t, src, "actions=[{at: 5s, every: 5s, service: api, do: restart, down: 5s}]")
+	for i, want := range []record.Float{record.ExactFloat(24.99 / 29.99), record.ExactFloat(24.99 / 29.99)} {
+		if got := c.Pools[i].Levels.Size.Mean.Value; math.Abs(got-want.Value) > 1e-6 {
+			t.Errorf("one by one, instance %d: mean size %v, want %v", i+1, got, want.Value)
+		}
 	}
 }
 
