@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,40 +39,94 @@ func TestOpenSaysWhatThereIs(t *testing.T) {
 	}
 }
 
-// The starter is a scenario, with what is commented out in it and without.
+// The starter is a scenario, and so it is with any block of what is commented out in it, and with all of them.
 func TestStarter(t *testing.T) {
 	text := Starter()
-	for _, c := range []struct{ from, to string }{
-		{"", ""},
-		{"  # discipline: ", "  discipline: "},
-		{"  # statement_timeout: ", "  statement_timeout: "},
-		{"  # faults: ", "  faults: "},
-		{"  #   - {at", "    - {at"},
-		{"    # - query:", "    - query:"},
-		{"    # - call:", "    - call:"},
-		{"  # deadline:", "  deadline:"},
-		{"  # retry:", "  retry:"},
-		{"  # load:", "  load:"},
-		{"  #   today:", "    today:"},
-		{"  #   next year:", "    next year:"},
-		{"  arrivals:", "  # arrivals:"},
-		{"  # clients:", "  clients:"},
-		{"  # think:", "  think:"},
-	} {
-		if !strings.Contains(text, c.from) {
-			t.Fatalf("there is no %q", c.from)
+	if _, err := Decode("starter.yaml", []byte(text), Options{}); err != nil {
+		t.Error(err)
+	}
+	blocks := commentedOut(text)
+	together := text
+	for _, b := range blocks {
+		one := strings.Replace(text, b.text, b.plain, 1)
+		for _, key := range b.instead {
+			one = withoutKey(t, one, b.indent, key, b.plain)
 		}
-		text = strings.ReplaceAll(text, c.from, c.to)
-		if c.from == "  # faults: " || strings.HasPrefix(c.from, "  # load") || strings.HasPrefix(c.from, "  arrivals") ||
-			strings.Contains(c.from, "today") {
-			continue // only whole with the next
+		if _, err := Decode("starter.yaml", []byte(one), Options{}); err != nil {
+			t.Errorf("with\n%s%v", b.plain, err)
 		}
-		set := []string{}
-		if strings.Contains(text, "  load:") && strings.Contains(text, "  clients:") { // the load is of arrivals
-			set = append(set, "sweep={}")
-		}
-		if _, err := Decode("starter.yaml", []byte(text), Options{Set: set}); err != nil {
-			t.Errorf("with %q:\n%v", c.to, err)
+		if b.instead == nil {
+			together = strings.Replace(together, b.text, b.plain, 1)
 		}
 	}
+	if _, err := Decode("starter.yaml", []byte(together), Options{}); err != nil {
+		t.Errorf("with all that is in comments:\n%v", err)
+	}
+	for _, key := range []string{"pooler", "faults", "services", "instances", "shared", "servers", "actions", "down", "clients", "think", "deadline", "retry", "load"} {
+		if !slices.ContainsFunc(blocks, func(b blockOut) bool { return strings.Contains(b.plain, key+":") }) {
+			t.Errorf("it does not show %s", key)
+		}
+	}
+}
+
+// blockOut is a run of lines that are commented out: # right in front of a key, an item, or what belongs to it.
+type blockOut struct {
+	text, plain string
+	indent      string
+	instead     []string // keys in whose place it is, by the comment before it
+}
+
+var (
+	outLine = regexp.MustCompile(`^( *)#((?:  )*[-a-z].*)$`)
+	instead = regexp.MustCompile(`^ *# Instead of ([a-z]+)(?:, ([a-z]+))?(?: and ([a-z]+))?:`)
+)
+
+// commentedOut returns the blocks of a text: each begins with a key, or an item, right behind the #.
+func commentedOut(text string) (all []blockOut) {
+	var keys []string
+	open := false
+	for line := range strings.Lines(text) {
+		m := outLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || !open && strings.HasPrefix(m[2], " ") {
+			open, keys = false, nil
+			if i := instead.FindStringSubmatch(line); i != nil {
+				keys = slices.DeleteFunc(i[1:], func(k string) bool { return k == "" })
+			}
+			continue
+		}
+		if !open {
+			all = append(all, blockOut{indent: m[1], instead: keys})
+		}
+		open = true
+		b := &all[len(all)-1]
+		b.text += line
+		b.plain += m[1] + m[2] + "\n"
+	}
+	return all
+}
+
+// withoutKey removes a key, and what belongs to it, from a text, but not from the part that is kept.
+func withoutKey(t *testing.T, text, indent, key, kept string) string {
+	t.Helper()
+	before, after, _ := strings.Cut(text, kept)
+	var b strings.Builder
+	found, within := false, false
+	for _, part := range []string{before, after} {
+		for line := range strings.Lines(part) {
+			deeper := strings.HasPrefix(line, indent+" ") || strings.TrimSpace(line) == ""
+			within = within && deeper || strings.HasPrefix(line, indent+key+":")
+			found = found || within
+			if !within {
+				b.WriteString(line)
+			}
+		}
+		if part == before {
+			b.WriteString(kept)
+			within = false
+		}
+	}
+	if !found {
+		t.Errorf("there is no %s to be instead of", key)
+	}
+	return b.String()
 }
