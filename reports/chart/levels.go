@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot/vg"
@@ -61,7 +62,7 @@ type course struct {
 	other            level // checked, returned or closed
 	waiting          level
 	ok, failed       []float64 // requests that ended, per second
-	note             string
+	full, failures   string    // when that was
 }
 
 // level is the course of one level.
@@ -83,10 +84,13 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	}
 	// The last step may be short, but not too short to be seen.
 	last := o.window * time.Duration(windows-1)
-	o.end = last + min(max(s.End-last, o.window/2, 1), o.window)
-	o.all = newCourse(s, &s.Course, per, windows, o.window)
+	o.end = last + o.window
+	if s.End > 0 {
+		o.end = last + min(max(s.End-last, o.window/2, 1), o.window)
+	}
+	o.all = o.newCourse(&s.Course, per, windows)
 	for i := range s.Services {
-		e := newCourse(s, &s.Services[i], per, windows, o.window)
+		e := o.newCourse(&s.Services[i], per, windows)
 		e.name = digest.Printable(c.Name(&s.Services[i]))
 		e.borrows = s.Services[i].First < len(c.Pools) && c.Pools[s.Services[i].First].PoolOf != ""
 		o.each = append(o.each, e)
@@ -95,7 +99,7 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 		o.each = []course{o.all}
 	}
 	if s.Pooler != nil {
-		e := newCourse(s, s.Pooler, per, windows, o.window)
+		e := o.newCourse(s.Pooler, per, windows)
 		e.name = "pooler"
 		o.each = append(o.each, e)
 		if len(o.each) == 2 {
@@ -107,7 +111,8 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 }
 
 // newCourse makes windows of the bins of a course.
-func newCourse(s *record.Series, of *record.Course, per, windows int, window time.Duration) course {
+func (o *overtime) newCourse(of *record.Course, per, windows int) course {
+	s := &o.cell.Curves.Levels
 	c := course{slots: of.Slots, instances: of.N, ok: make([]float64, windows), failed: make([]float64, windows)}
 	for _, l := range []struct {
 		name string
@@ -132,11 +137,15 @@ func newCourse(s *record.Series, of *record.Course, per, windows int, window tim
 	}
 	for i, e := range of.Ended {
 		if w := i / per; w < windows {
-			c.ok[w] += float64(e.OK) / window.Seconds()
-			c.failed[w] += float64(e.Failed) / window.Seconds()
+			length := o.window
+			if w == windows-1 {
+				length = o.end - o.window*time.Duration(w)
+			}
+			c.ok[w] += float64(e.OK) / length.Seconds()
+			c.failed[w] += float64(e.Failed) / length.Seconds()
 		}
 	}
-	c.note = noteOf(s, of)
+	c.full, c.failures = whenFull(s, of), whenFailed(s, of)
 	return c
 }
 
@@ -157,21 +166,24 @@ func windowOf(means []float64, highest []int64, from, n int) (mean, most float64
 	return mean / float64(max(k, 1)), most
 }
 
-// noteOf says when the pools were full for the first time, and when requests failed.
-func noteOf(s *record.Series, of *record.Course) string {
-	at := func(bin int) string {
-		if bin == 0 {
-			return "the start"
-		}
-		return digest.Duration(s.Bin * time.Duration(bin))
+// whenFull says when the pools were full for the first time.
+func whenFull(s *record.Series, of *record.Course) string {
+	i := slices.Index(s.Names, "in_use")
+	if of.Slots == 0 || i < 0 || i >= len(of.Max) {
+		return ""
 	}
-	note := ""
-	if i := slices.Index(s.Names, "in_use"); of.Slots > 0 && i >= 0 && i < len(of.Max) {
-		full := slices.IndexFunc(of.Max[i], func(n int64) bool { return n >= int64(of.Slots) })
-		if full >= 0 {
-			note = "first all in use at " + at(full)
-		}
+	full := slices.IndexFunc(of.Max[i], func(n int64) bool { return n >= int64(of.Slots) })
+	switch {
+	case full < 0:
+		return ""
+	case full == 0:
+		return "all in use right at the start"
 	}
+	return "first all in use at " + digest.Duration(s.Bin*time.Duration(full))
+}
+
+// whenFailed says when requests failed.
+func whenFailed(s *record.Series, of *record.Course) string {
 	first, last := -1, -1
 	for i, e := range of.Ended {
 		if e.Failed > 0 {
@@ -181,14 +193,19 @@ func noteOf(s *record.Series, of *record.Course) string {
 			last = i
 		}
 	}
-	if first >= 0 {
-		if note != "" {
-			note += "; "
+	note := "failures from the start"
+	switch {
+	case first < 0:
+		return ""
+	case first > 0:
+		note = "failures from " + digest.Duration(s.Bin*time.Duration(first))
+	}
+	if last > first {
+		end := s.Bin * time.Duration(last+1)
+		if s.End > 0 {
+			end = min(end, s.End)
 		}
-		note += "failures from " + at(first)
-		if last > first {
-			note += " to " + at(last+1)
-		}
+		note += " to " + digest.Duration(end)
 	}
 	return note
 }
@@ -198,6 +215,14 @@ type moment struct {
 	at, length time.Duration
 	name       string
 	tint       color.Color
+}
+
+// instances names whom an action is about.
+func instances(d record.Deed) string {
+	if d.Instance == 0 {
+		return d.Service
+	}
+	return fmt.Sprintf("%s-%d", d.Service, d.Instance)
 }
 
 // moments are the warm-up, the faults and the actions of a cell, those of one instant together.
@@ -210,19 +235,27 @@ func moments(c *record.Cell) []moment {
 	for _, f := range s.Faults {
 		all = append(all, moment{f.At, f.For, digest.Printable(f.What), rgb(0xfbe8dd)})
 	}
-	for _, a := range c.Actions {
-		what := a.Do
-		if a.Do == "shut_down" {
-			what = "shut down"
+	for i := 0; i < len(c.Actions); {
+		a := c.Actions[i].Deed
+		who := instances(a)
+		last := a
+		n := 0 // others that do the same
+		for i++; i < len(c.Actions); i++ {
+			b := c.Actions[i].Deed
+			if b.At != a.At || b.Do != a.Do || b.To != a.To || b.Service != a.Service || b.Instance != last.Instance+1 {
+				break
+			}
+			last = b
+			n++
 		}
-		if a.To != "" {
-			what += " " + a.To
+		if n > 0 {
+			who += fmt.Sprintf(" to %d", last.Instance)
 		}
-		if a.Service != "" {
-			what += " " + a.Service
-		}
-		if a.Instance > 0 {
-			what += fmt.Sprintf("-%d", a.Instance)
+		what := strings.ReplaceAll(a.Do, "_", " ")
+		for _, word := range []string{a.To, who} {
+			if word != "" {
+				what += " " + word
+			}
 		}
 		all = append(all, moment{at: a.At, name: digest.Printable(what)})
 	}
@@ -297,7 +330,7 @@ func (o *overtime) needed() vg.Length {
 // The inks of levels over time. Dark to pale, so that they differ in grey, too.
 var (
 	inUseInk      = blue
-	otherInk      = purple
+	otherInk      = rgb(0x7a3e9d)
 	connectingInk = orange
 	idleInk       = rgb(0xcfe3dc)
 	waitingInk    = rgb(0xf0b48c)
@@ -342,6 +375,7 @@ func (o *overtime) draw(s *sheet) {
 		connections, waiting, requests := o.panels(c)
 		if connections > 0 {
 			o.connections(place(c.room(), connections), c)
+			last.note(c.full)
 			o.moments(last)
 		}
 		if waiting > 0 {
@@ -358,6 +392,7 @@ func (o *overtime) draw(s *sheet) {
 			p.area(servedInk, nil, c.ok, o.window)
 			p.area(failedInk, c.ok, sumOf(c.ok, c.failed), o.window)
 			p.head(c.titled("requests that ended, per second"))
+			p.note(c.failures)
 			o.moments(p)
 		}
 	}
@@ -533,7 +568,6 @@ func (o *overtime) connections(p *panel, c *course) {
 		what = "server connections"
 	}
 	p.head(c.titled(what + maximum))
-	p.note(c.note)
 }
 
 // ceiling draws a maximum across the panel.

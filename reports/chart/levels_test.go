@@ -43,7 +43,8 @@ func TestLevelsOverTime(t *testing.T) {
 			t.Errorf("%d areas are %s, want 2", n, name)
 		}
 	}
-	if d := levelsOverTime(t, lab(1), 5); !d.has("failed") || d.filled("D55E00") != 2 || !d.has("first all in use at 14.5 ms; failures from 967 µs to 290 ms") {
+	if d := levelsOverTime(t, lab(1), 5); !d.has("failed") || d.filled("D55E00") != 2 || !d.has("first all in use at 14.5 ms") ||
+		!d.has("failures from 967 µs to 290 ms") {
 		t.Errorf("failures are not drawn; texts %v", d.texts)
 	}
 }
@@ -120,11 +121,12 @@ func TestMomentsAreMarked(t *testing.T) {
 	s.Faults = []record.Fault{{At: 600 * time.Millisecond, For: 100 * time.Millisecond, What: "connects refused"}, {At: time.Hour, What: "never"}}
 	for _, a := range []record.Deed{
 		{At: time.Second, Do: "stop", Service: "app", Instance: 2}, {At: time.Second, Do: "shut_down", Service: "jobs"}, {At: 300 * time.Millisecond, Do: "restart"},
+		{At: 800 * time.Millisecond, Do: "connect_to", To: "replica", Service: "app", Instance: 2}, {At: 800 * time.Millisecond, Do: "connect_to", To: "replica", Service: "app", Instance: 3},
 	} {
 		c.Actions = append(c.Actions, record.ActionCell{Deed: a})
 	}
 	d := levelsOverTime(t, r, 0)
-	for _, want := range []string{"warm-up", "connects refused", "stop app-2, shut down jobs", "restart"} {
+	for _, want := range []string{"warm-up", "connects refused", "stop app-2, shut down jobs", "restart", "connect to replica app-2 to 3"} {
 		if !d.has(want) {
 			t.Errorf("no text %q in %v", want, d.texts)
 		}
@@ -135,8 +137,8 @@ func TestMomentsAreMarked(t *testing.T) {
 	if d.filled("E6E8EB") != 1 || d.filled("FBE8DD") != 1 {
 		t.Error("the times are not tinted")
 	}
-	if n := d.count("stroke-dasharray"); n != 3*3 {
-		t.Errorf("%d dashed lines, want those of three moments on three panels", n)
+	if n := d.count("stroke-dasharray"); n != 4*3 {
+		t.Errorf("%d dashed lines, want those of four moments on three panels", n)
 	}
 	at := func(s string) float64 { return d.where(s).x + float64(labelInk.width(s))/2 }
 	if tint := d.paths[slices.IndexFunc(d.paths, func(p path) bool { return strings.Contains(p.style, "FBE8DD") })]; at("connects refused") < slices.Min(tint.x) ||
@@ -148,7 +150,7 @@ func TestMomentsAreMarked(t *testing.T) {
 // TestWindowsKeepTheMostAndTheSum: however many bins there are, the most is there, and requests are counted once.
 func TestWindowsKeepTheMostAndTheSum(t *testing.T) {
 	for _, n := range []int{1, 2, 159, 160, 161, 320, 500, 512} {
-		s := record.Series{Bin: time.Second, Names: []string{"in_use"}}
+		s := record.Series{Bin: time.Second, End: time.Duration(n) * time.Second, Names: []string{"in_use"}}
 		s.Mean, s.Max = [][]float64{make([]float64, n)}, [][]int64{make([]int64, n)}
 		s.Ended = make([]record.Ends, n)
 		for i := range n {
@@ -162,8 +164,12 @@ func TestWindowsKeepTheMostAndTheSum(t *testing.T) {
 			t.Errorf("%d bins: %d windows, %+v", n, len(c.ok), c.inUse)
 		}
 		var sum float64
-		for _, v := range c.ok {
-			sum += v * o.window.Seconds()
+		for w, v := range c.ok {
+			length := o.window
+			if w == len(c.ok)-1 {
+				length = o.end - time.Duration(w)*o.window
+			}
+			sum += v * length.Seconds()
 		}
 		if got := int(sum + 0.5); got != n {
 			t.Errorf("%d bins: %d requests", n, got)
