@@ -337,7 +337,9 @@ var (
 	servedInk     = rgb(0x9ecbe8)
 	failedInk     = red
 	mostInk       = rgb(0x00365a)
-	mostWaitInk   = rgb(0x9c4500)
+
+	mostConnectInk = rgb(0x9a5b00)
+	mostWaitInk    = rgb(0x9c4500)
 
 	serviceInks = [record.MaxCourses]color.Color{rgb(0x5b3a8c), rgb(0xd8b365), rgb(0x3f7f7a), purple, rgb(0x8c6d31), rgb(0xb9bdc3)}
 )
@@ -433,6 +435,7 @@ func (o *overtime) legend() []entry {
 		}
 	}
 	add(entry{name: "connecting", color: connectingInk, patch: true}, func(c *course) bool { return c.connecting.most() > 0 })
+	add(entry{name: "most connecting", color: mostConnectInk}, (*course).herds)
 	add(entry{name: "checked, returned, closed", color: otherInk, patch: true}, func(c *course) bool { return c.other.most() > 0 })
 	add(entry{name: "idle", color: idleInk, patch: true}, func(c *course) bool { return c.idle.most() > 0 })
 	add(entry{name: "waiting", color: waitingInk, patch: true}, func(c *course) bool { return c.waiting.most() > 0 })
@@ -552,6 +555,9 @@ func (o *overtime) connections(p *panel, c *course) {
 		p.area(l.color, low, high, o.window)
 		low = high
 	}
+	if c.herds() {
+		p.line(mostConnectInk, 0.8, false, p.steps(c.connecting.max, o.window)...)
+	}
 	p.line(mostInk, 0.8, false, p.steps(c.inUse.max, o.window)...)
 	maximum := ""
 	if c.slots > 0 {
@@ -568,6 +574,16 @@ func (o *overtime) connections(p *panel, c *course) {
 		what = "server connections"
 	}
 	p.head(c.titled(what + maximum))
+}
+
+// herds reports whether at times many more connects go on at once than the mean of a step can show.
+func (c *course) herds() bool {
+	for i, most := range c.connecting.max {
+		if most >= 0.3*c.size.most() && most >= 5 && most > 5*c.connecting.mean[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // ceiling draws a maximum across the panel.

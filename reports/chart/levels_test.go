@@ -176,3 +176,20 @@ func TestWindowsKeepTheMostAndTheSum(t *testing.T) {
 		}
 	}
 }
+
+// TestHerdsAreSeen: 200 connects at once that are over in a moment have a line, those that the mean shows have none.
+func TestHerdsAreSeen(t *testing.T) {
+	for mean, want := range map[float64]bool{1: true, 100: false} {
+		r := reporttest.Result("herd", "", reporttest.Lab[1:2], 1)
+		s := &r.Cells[0].Curves.Levels
+		size, connecting := slices.Index(s.Names, "size"), slices.Index(s.Names, "connecting")
+		for i := range s.Max[size] {
+			s.Mean[size][i], s.Max[size][i] = 200, 200
+			s.Mean[connecting][i], s.Max[connecting][i] = 0, 0
+		}
+		s.Mean[connecting][20], s.Max[connecting][20] = mean*2, 200 // a step has two bins
+		if d := levelsOverTime(t, r, 0); d.has("most connecting") != want || d.has("connecting") == false {
+			t.Errorf("a mean of %v: want a line %v", mean, want)
+		}
+	}
+}
