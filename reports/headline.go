@@ -395,7 +395,11 @@ func gridHeadline(r *record.Result) []string {
 			s += " with p99 " + digest.Duration(best.Latency.P99.Value)
 		}
 	}
-	says := []string{s + "."}
+	cells := make([]*record.Cell, len(r.Cells))
+	for i := range r.Cells {
+		cells[i] = &r.Cells[i]
+	}
+	says := append(overloadedAt(cells, func(c *record.Cell) string { return digest.Label(c.Settings) }), s+".")
 	if worst != nil {
 		says = append(says, "Most fail"+at(worst)+": "+failures(worst)+".")
 	}

@@ -128,6 +128,11 @@ var results = map[string]func() *record.Result{
 		c.Timeouts = record.Timeouts{Held: 600, Opening: 200}
 		return r
 	},
+	"overload-at-peak": func() *record.Result {
+		r := open(80, 1, openSizes[2])
+		r.Cells[0].Settings, r.Cells[0].Offered[0].Peak = nil, record.ExactFloat(1.6)
+		return r
+	},
 	"open-sizes": func() *record.Result { // 100 a second arrive at each size, of which one of 2 serves half
 		return open(100, 4, openSizes...)
 	},

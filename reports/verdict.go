@@ -22,11 +22,11 @@ func overload(c *record.Cell) []string {
 			"the queue grows, or requests fail, as long as that lasts.",
 			perSecond(cores.Rate), digest.Duration(cores.Each.Value), worth(cores))}
 	case conns == nil:
-		return nil
+		return overloadAtPeak(c)
 	}
 	s := fmt.Sprintf("More connections are asked for than %s may have: %s requests a second that keep one for %s each would occupy %s, of %d; "+
 		"the queue grows, or requests fail, as long as that lasts.",
-		whosePool(conns), perSecond(conns.Rate), digest.Duration(conns.Each.Value), digest.Number(conns.Load.Value), conns.Have)
+		whosePool(c, conns), perSecond(conns.Rate), digest.Duration(conns.Each.Value), digest.Number(conns.Load.Value), conns.Have)
 	says := []string{s}
 	for i := range c.Offered {
 		if o := &c.Offered[i]; o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have) {
@@ -34,6 +34,17 @@ func overload(c *record.Cell) []string {
 		}
 	}
 	return says
+}
+
+// overloadAtPeak says that more is asked for than there is while a timetable is at its highest rate.
+func overloadAtPeak(c *record.Cell) []string {
+	for i := range c.Offered {
+		if o := &c.Offered[i]; o.Of == record.OfCores && o.Peak.Known && o.Peak.Value > float64(o.Have) {
+			return []string{fmt.Sprintf("At the highest rate of the timetable more work arrives than the cores can do (%s cores' worth, on %s): until it is over the queue grows, or requests fail.",
+				digest.Number(o.Peak.Value), digest.Plural(int64(o.Have), "core", "cores"))}
+		}
+	}
+	return nil
 }
 
 // tooMuch returns what more is asked of than there is: cores, or else connections, those that lack most.
@@ -56,7 +67,7 @@ func overloaded(c *record.Cell) string {
 	case cores != nil:
 		return "more work arrives than the cores can do (" + worth(cores) + ")"
 	case conns != nil:
-		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(conns), digest.Number(conns.Load.Value), conns.Have)
+		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(c, conns), digest.Number(conns.Load.Value), conns.Have)
 	}
 	return ""
 }
@@ -66,20 +77,23 @@ func worth(o *record.Offered) string {
 	return fmt.Sprintf("%s cores' worth, on %s", digest.Number(o.Load.Value), digest.Plural(int64(o.Have), "core", "cores"))
 }
 
-func whosePool(o *record.Offered) string {
-	if o.Service == "" {
+// whosePool names the pools of which too much is asked.
+func whosePool(c *record.Cell, o *record.Offered) string {
+	switch {
+	case o.Service == "":
 		return "the pool"
+	case slices.ContainsFunc(c.Services, func(p record.PoolCell) bool { return p.Name == o.Service }):
+		return "the pools of " + digest.Printable(o.Service)
 	}
-	return "the pools of " + digest.Printable(o.Service)
+	return "the pool of " + digest.Printable(o.Service)
 }
 
 // perSecond writes a rate for a sentence that says that it is one.
 func perSecond(f record.Float) string { return strings.TrimSuffix(digest.Rate(f.Value), "/s") }
 
-// arriving is the rate of arrivals, where it visibly differs from the throughput.
+// arriving reports whether visibly more requests arrive than are served.
 func arriving(arrivals, throughput record.Float) bool {
-	d := arrivals.Value - throughput.Value
-	return arrivals.Known && throughput.Known && max(d, -d) > 0.02*arrivals.Value
+	return arrivals.Known && throughput.Known && arrivals.Value-throughput.Value > 0.02*arrivals.Value
 }
 
 // timeouts says what the pool was at when acquires timed out.
@@ -435,7 +449,7 @@ func variantHeadline(r *record.Result, key string) []string {
 		cells[i] = &r.Cells[i]
 		open = open && cells[i].Arrivals.Known
 	}
-	says := overloadedAt(cells, key)
+	says := overloadedAt(cells, func(c *record.Cell) string { return labelOf(c, key) })
 	d := mostDifferent(cells, open)
 	none := ""
 	if !slices.ContainsFunc(cells, func(c *record.Cell) bool { return c.Requests.Failed > 0 || c.Requests.OK == 0 }) {
@@ -479,14 +493,14 @@ func labelOf(c *record.Cell, key string) string {
 }
 
 // overloadedAt says at which settings more is asked for than there is; the figures, where it is all of them.
-func overloadedAt(cells []*record.Cell, key string) []string {
+func overloadedAt(cells []*record.Cell, name func(*record.Cell) string) []string {
 	where := map[string][]string{}
 	for _, c := range cells {
 		switch cores, conns := tooMuch(c); {
 		case cores != nil:
-			where[record.OfCores] = append(where[record.OfCores], labelOf(c, key))
+			where[record.OfCores] = append(where[record.OfCores], name(c))
 		case conns != nil:
-			where[record.OfConnections] = append(where[record.OfConnections], labelOf(c, key))
+			where[record.OfConnections] = append(where[record.OfConnections], name(c))
 		}
 	}
 	var says []string
@@ -497,7 +511,7 @@ func overloadedAt(cells []*record.Cell, key string) []string {
 		switch at := where[o.of]; {
 		case len(at) == len(cells):
 			says = append(says, "At every setting "+overloaded(cells[0])+".")
-		case len(at) > 4:
+		case len(at) > 4 || len(strings.Join(at, "")) > 80:
 			says = append(says, fmt.Sprintf("At %d of %d settings %s.", len(at), len(cells), o.text))
 		case len(at) > 0:
 			says = append(says, "At "+wording.And(at)+" "+o.text+".")

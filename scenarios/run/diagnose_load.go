@@ -145,6 +145,8 @@ func offeredToCores(sc *scenarios.Scenario, c *record.Cell) (record.Offered, boo
 	}
 	services := sc.All()
 	var rate, load record.Float
+	var varies *scenarios.Service // the only one whose rate is on a timetable
+	var steady, each float64      // load of the others, and core time of its requests in seconds
 	for i := range services {
 		v := &services[i]
 		p := poolsOf(c, v, len(services))
@@ -155,13 +157,54 @@ func offeredToCores(sc *scenarios.Scenario, c *record.Cell) (record.Offered, boo
 		if n.noCore {
 			return record.Offered{}, false
 		}
-		each := record.Exact(time.Duration(math.Round(n.core)))
-		rate, load = plus(rate, p.Arrivals), plus(load, times(p.Arrivals, each))
+		core := record.Exact(time.Duration(math.Round(n.core)))
+		rate, load = plus(rate, p.Arrivals), plus(load, times(p.Arrivals, core))
+		if len(v.Workload.Arrivals.Phases) > 0 && varies == nil {
+			varies, each = v, core.Value.Seconds()
+		} else {
+			steady += times(p.Arrivals, core).Value
+		}
 	}
 	if !load.Known || load.Value == 0 {
 		return record.Offered{}, false
 	}
-	return record.Offered{Of: record.OfCores, Rate: rate, Each: perRequest(load, rate), Load: load, Have: sc.Server.Cores, Busy: c.Server.CoreUtilisation}, true
+	o := record.Offered{Of: record.OfCores, Rate: rate, Each: perRequest(load, rate), Load: load, Have: sc.Server.Cores, Busy: c.Server.CoreUtilisation}
+	if varies != nil && each > 0 {
+		peak, lasts := highest(varies.WorkloadOf(0).Arrivals.Phases, sc.Until)
+		at := steady + float64(peak*each)*float64(varies.Instances)
+		const enough = 20 // requests too many, to speak of a queue
+		if (at-float64(o.Have))/each*lasts.Seconds() > enough {
+			o.Peak = record.ExactFloat(at)
+		}
+	}
+	return o, true
+}
+
+// highest returns the highest mean rate of a phase before the end of a run, and how long that phase lasts.
+func highest(phases []workload.Phase, until scenarios.Until) (perSecond float64, lasts time.Duration) {
+	at := time.Duration(0)
+	for _, p := range phases {
+		left := time.Hour // of a phase without an end in a run without one: long enough
+		if !until.Drained {
+			left = until.Time - at
+		}
+		took := left
+		if p.For != nil {
+			took = min(*p.For, left)
+		}
+		if took <= 0 {
+			break
+		}
+		mean := p.Rate.PerSecond()
+		if p.To != nil && p.For != nil { // to where it is by then
+			mean += float64((p.To.PerSecond() - mean) / 2 * took.Seconds() / p.For.Seconds())
+		}
+		if mean > perSecond {
+			perSecond, lasts = mean, took
+		}
+		at += took
+	}
+	return perSecond, lasts
 }
 
 // poolsOf returns what was measured of a service, nil if it is not there.

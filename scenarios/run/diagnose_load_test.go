@@ -47,6 +47,15 @@ workload:
 	if n := cell.Timeouts; n.Held == 0 || n.Opening != 0 || n.Other != 0 {
 		t.Errorf("%+v", n)
 	}
+	// 80 a second in the mean, but 160 for a quarter of the time: then it is too much, not on the whole.
+	cell = mustCheck(t, src, "workload.arrivals={phases: [{for: 50s, rate: 60/s}, {for: 25s, rate: 140/s, to: 180/s}, {rate: 40/s}]}")
+	if o := cell.Offered[0]; o.TooMuch() || math.Abs(o.Peak.Value-1.6) > 0.001 || math.Abs(o.Load.Value-0.8) > 0.05 {
+		t.Errorf("%+v", o)
+	}
+	cell = mustCheck(t, src, "workload.arrivals={phases: [{for: 99s, rate: 60/s}, {for: 100ms, rate: 160/s}, {rate: 60/s}]}")
+	if o := cell.Offered[0]; o.Peak.Known {
+		t.Errorf("6 requests too many are no queue: %+v", o)
+	}
 	// Clients that wait for their answers ask for no more than they get.
 	cell = mustCheck(t, strings.Replace(src, "arrivals: {constant: 60/s}", "clients: 50", 1))
 	if cell.Offered != nil || cell.Arrivals.Known {

@@ -89,6 +89,7 @@ type Offered struct {
 	Rate    Float    `json:"rate"`              // requests a second that arrive
 	Each    Duration `json:"each"`              // how long each occupies one: core time by the scenario, measured time of a connection
 	Load    Float    `json:"load"`              // rate x each: how many would be busy if all were done
+	Peak    Float    `json:"peak,omitzero"`     // load at the highest of rates on a timetable, where that lasts long enough to fill a queue
 	Have    int      `json:"have"`              // how many there are
 	Busy    Float    `json:"busy"`              // share of them that was busy in the run
 }
