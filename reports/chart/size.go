@@ -6,7 +6,7 @@ import (
 )
 
 // Size draws what is worth seeing of a search for a size, in a format, svg or png: the sizing curve with the size to use marked,
-// the percentiles, and the levels over time at the size to use.
+// the percentiles of latency and of waits, and the levels over time at the size to use.
 func Size(s *record.Sizing, format string) ([]Named, error) {
 	r := s.Result()
 	var use []float64
@@ -35,6 +35,12 @@ func Size(s *record.Sizing, format string) ([]Named, error) {
 	if hasLatencies(r) {
 		b, err := PercentileCurve(r, format)
 		if err := add("percentiles", b, err); err != nil {
+			return nil, err
+		}
+	}
+	if hasWaits(r) {
+		b, err := WaitCurve(r, format)
+		if err := add("percentiles-wait", b, err); err != nil {
 			return nil, err
 		}
 	}

@@ -29,13 +29,13 @@ func TestSizeIsMarked(t *testing.T) {
 		return names, read(t, all[0].Bytes)
 	}
 	names, plain := draw()
-	if got := strings.Join(names, " "); got != "sizing-curve.svg percentiles.svg" || plain.count("stroke:#009E73") != 0 {
+	if got := strings.Join(names, " "); got != "sizing-curve.svg percentiles.svg percentiles-wait.svg" || plain.count("stroke:#009E73") != 0 {
 		t.Errorf("without a size to use: %s, or a mark", got)
 	}
 	for _, use := range []int{2, 8, 40} {
 		s.Use = &use
 		names, d := draw()
-		if got, want := strings.Join(names, " "), fmt.Sprintf("sizing-curve.svg percentiles.svg levels-pool.max-%d.svg", use); got != want {
+		if got, want := strings.Join(names, " "), fmt.Sprintf("sizing-curve.svg percentiles.svg percentiles-wait.svg levels-pool.max-%d.svg", use); got != want {
 			t.Errorf("charts %s, want %s", got, want)
 		}
 		label := fmt.Sprintf("use %d", use)
