@@ -137,16 +137,20 @@ func (o *overtime) newCourse(of *record.Course, per, windows int) course {
 	}
 	for i, e := range of.Ended {
 		if w := i / per; w < windows {
-			length := o.window
-			if w == windows-1 {
-				length = o.end - o.window*time.Duration(w)
-			}
-			c.ok[w] += float64(e.OK) / length.Seconds()
-			c.failed[w] += float64(e.Failed) / length.Seconds()
+			c.ok[w] += float64(e.OK) / o.length(w).Seconds()
+			c.failed[w] += float64(e.Failed) / o.length(w).Seconds()
 		}
 	}
 	c.full, c.failures = whenFull(s, of), whenFailed(s, of)
 	return c
+}
+
+// length is how long a step lasts; what happens in next to no time at the end counts as if it took a little.
+func (o *overtime) length(w int) time.Duration {
+	if end := o.cell.Curves.Levels.End; end > 0 {
+		return min(max(end-o.window*time.Duration(w), o.window/4, 1), o.window)
+	}
+	return o.window
 }
 
 // windowOf returns the mean and the maximum of some bins.

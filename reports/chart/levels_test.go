@@ -165,14 +165,13 @@ func TestWindowsKeepTheMostAndTheSum(t *testing.T) {
 		}
 		var sum float64
 		for w, v := range c.ok {
-			length := o.window
-			if w == len(c.ok)-1 {
-				length = o.end - time.Duration(w)*o.window
-			}
-			sum += v * length.Seconds()
+			sum += v * o.length(w).Seconds()
 		}
 		if got := int(sum + 0.5); got != n {
 			t.Errorf("%d bins: %d requests", n, got)
+		}
+		if rate := slices.Max(c.ok); rate > 1.001 || slices.Min(c.ok) < 0.999 {
+			t.Errorf("%d bins: a request a second is drawn as %v", n, c.ok)
 		}
 	}
 }
