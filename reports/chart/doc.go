@@ -27,8 +27,8 @@ type Named struct {
 }
 
 // All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, rows
-// for settings that are not numbers and for services, the percentiles of latencies and of waits if there are any, where the time went if that is known,
-// and the levels over time, of a few cells if there are many.
+// for settings that are not numbers and for services, the percentiles of latencies and of waits if there are any, where the time
+// went if that is known, and the levels over time, of a few cells if there are many.
 func All(r *record.Result, format string) ([]Named, error) {
 	var all []Named
 	used := map[string]bool{}

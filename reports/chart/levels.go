@@ -580,10 +580,10 @@ func (o *overtime) connections(p *panel, c *course) {
 	p.head(c.titled(what + maximum))
 }
 
-// herds reports whether at times many more connects go on at once than the mean of a step can show.
+// herds reports whether, after the start, many more connects go on at once at times than the mean of a step can show.
 func (c *course) herds() bool {
 	for i, most := range c.connecting.max {
-		if most >= 0.3*c.size.most() && most >= 5 && most > 5*c.connecting.mean[i] {
+		if i > 0 && most >= 0.3*c.size.most() && most >= 5 && most > 5*c.connecting.mean[i] {
 			return true
 		}
 	}

@@ -170,7 +170,11 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	q.columns(latency.durations(), "latency")
 	f.columns([]tick{{v: 0, label: "0 %"}, {v: failed.hi, label: trimmed(failed.hi*100) + " %"}}, "failed")
 	p.text(p.x.from, top+5, start, "Throughput", headInk)
-	q.head("Latency", entry{name: "p50", color: sky, width: 4}, entry{name: "p95", color: blue, width: 4}, entry{name: "p99", color: black, width: 4})
+	var entries []entry
+	for _, quantile := range percentiles {
+		entries = append(entries, entry{name: quantile.name, color: quantile.color, width: 4})
+	}
+	q.head("Latency", entries...)
 	f.text(f.x.from, top+5, start, "Failed", headInk)
 
 	y, stretch := top, (top-bottom)/c.needed()
