@@ -367,11 +367,14 @@ func gridHeadline(r *record.Result) []string {
 		}
 		return c.Throughput.Known && (than == nil || c.Throughput.Value > than.Throughput.Value)
 	}
-	clean := 0
+	clean, none := 0, "no request"
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if digest.Clean(c) {
+		if c.Clean() {
 			clean++
+			if c.Requests.Failed > 0 {
+				none = "hardly any request"
+			}
 			if better(c, best) {
 				best = c
 			}
@@ -379,12 +382,12 @@ func gridHeadline(r *record.Result) []string {
 			worst = c
 		}
 	}
-	s := fmt.Sprintf("%d of %d settings fail no request", clean, len(r.Cells))
+	s := fmt.Sprintf("%d of %d settings fail %s", clean, len(r.Cells), none)
 	switch clean {
 	case 0:
 		s = "No setting serves requests without failures"
 	case len(r.Cells):
-		s = "No request fails at any setting"
+		s = capital(none) + " fails at any setting"
 	}
 	switch {
 	case best != nil && open:

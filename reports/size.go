@@ -90,7 +90,7 @@ func sizeOverload(s *record.Sizing) string {
 	if s.Use == nil {
 		return ""
 	}
-	if c := &s.Of(*s.Use).Cell; !digest.Clean(c) && c.Requests.Failed > 0 {
+	if c := &s.Of(*s.Use).Cell; !c.Clean() && c.Requests.Failed > 0 {
 		return fmt.Sprintf("Even at %d, %s of the requests fail.", *s.Use, digest.Share(1-digest.OKShare(c.Requests)))
 	}
 	return ""

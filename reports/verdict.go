@@ -161,18 +161,16 @@ func loadHeadline(l *digest.Line) []string {
 	var says []string
 	switch {
 	case breaks < 0:
-		says = append(says, fmt.Sprintf("At %s %s no request fails%s.", key, values(l, upTo(last)), p99s(l, 0, last)))
+		says = append(says, fmt.Sprintf("At %s %s %s%s.", key, values(l, upTo(last)), failing(l, upTo(last)), p99s(l, 0, last)))
 	case breaks == 0:
 		says = append(says, fmt.Sprintf("Already at %s %s, %s.", key, l.Points[0].Label, wording.And(why)))
 	default:
-		before := l.Points[breaks-1].Cell.Latency.P99
-		s := fmt.Sprintf("%s begins to break at %s: %s", key, l.Points[breaks].Label, wording.And(why))
-		if before.Known {
-			s += fmt.Sprintf("; at %s no request fails, and p99 is %s", l.Points[breaks-1].Label, digest.Duration(before.Value))
-		} else {
-			s += fmt.Sprintf("; at %s no request fails", l.Points[breaks-1].Label)
+		text := fmt.Sprintf("%s begins to break at %s: %s; at %s %s", key, l.Points[breaks].Label, wording.And(why),
+			l.Points[breaks-1].Label, failing(l, []int{breaks - 1}))
+		if before := l.Points[breaks-1].Cell.Latency.P99; before.Known {
+			text += ", and p99 is " + digest.Duration(before.Value)
 		}
-		says = append(says, s+".")
+		says = append(says, text+".")
 	}
 	if !open {
 		says = append(says, saturation(l)...)
@@ -189,6 +187,18 @@ func loadHeadline(l *digest.Line) []string {
 		}
 	}
 	return says
+}
+
+// failing says how many of the requests fail at clean points.
+func failing(l *digest.Line, points []int) string {
+	share := 0.0
+	for _, i := range points {
+		share = max(share, 1-digest.OKShare(l.Points[i].Cell.Requests))
+	}
+	if share == 0 {
+		return "no request fails"
+	}
+	return "at most " + digest.Share(share) + " of the requests fail"
 }
 
 func upTo(n int) []int {
@@ -534,7 +544,7 @@ func quoted(label string) string {
 // worstCell returns the cell with the largest share of failures, nil if it is none.
 func worstCell(cells []*record.Cell) (worst *record.Cell) {
 	for _, c := range cells {
-		if !digest.Clean(c) && c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
+		if !c.Clean() && c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
 			worst = c
 		}
 	}

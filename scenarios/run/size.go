@@ -725,13 +725,13 @@ func (s *search) knee() (k knee, ok bool) {
 	return k, true
 }
 
-// sound returns the candidates that were run and at which requests succeed: those at which none fails, if there are any.
+// sound returns the candidates that were run and at which requests succeed: those at which none fails, but by chance, if there are any.
 func (s *search) sound() []int {
 	var clean, some []int
 	for i := range s.all {
-		switch q := s.all[i].cell.Requests; {
-		case q.OK == 0 || !s.all[i].cell.Throughput.Known:
-		case q.Failed == 0:
+		switch c := &s.all[i].cell; {
+		case c.Requests.OK == 0 || !c.Throughput.Known:
+		case c.Clean():
 			clean = append(clean, i)
 			fallthrough
 		default:

@@ -170,3 +170,29 @@ func TestMostOfReplications(t *testing.T) {
 		t.Errorf("of one: %+v", l)
 	}
 }
+
+// TestClean: a failure is chance if none in as many is as likely, not if it is one in ten.
+func TestClean(t *testing.T) {
+	replicated := func(lo float64) Float { return Float{Value: 1e-4, Lo: lo, Hi: 1e-3, Known: true, Interval: true} }
+	for _, c := range []struct {
+		ok, failed int64
+		share      Float
+		want       bool
+	}{
+		{0, 0, Float{}, false},
+		{10, 0, Float{}, true},
+		{9, 1, Float{}, false},
+		{1000, 1, Float{}, false},
+		{2000, 1, Float{}, true},
+		{100_000, 5, Float{}, true},
+		{100_000, 6, Float{}, false},
+		{100_000, 10, replicated(0), true},
+		{100_000, 10, replicated(1e-5), false},
+		{1000, 10, replicated(0), false},
+	} {
+		cell := Cell{Requests: Requests{Total: c.ok + c.failed, OK: c.ok, Failed: c.failed}, FailedRate: c.share}
+		if got := cell.Clean(); got != c.want {
+			t.Errorf("%d of %d fail, %+v: %v", c.failed, c.ok+c.failed, c.share, got)
+		}
+	}
+}

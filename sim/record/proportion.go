@@ -33,6 +33,20 @@ func mergeFailedRate(parts [][]*Part) Float {
 	return f
 }
 
+// Clean reports whether requests were served and none failed, or so few that nobody can tell them from none: less than one in a
+// thousand, and no more than 5 (against none elsewhere, they are chance with p = 2/2^5 = 0.06) or in so few of the replications that
+// the interval of their share begins at 0. Some may be unfinished at the end of the run.
+func (c *Cell) Clean() bool {
+	q := c.Requests
+	switch {
+	case q.OK == 0:
+		return false
+	case q.Failed == 0:
+		return true
+	}
+	return q.Failed < q.OK/1000 && (q.Failed <= 5 || c.FailedRate.Interval && c.FailedRate.Lo == 0)
+}
+
 // fewFailures is below how many failures (or successes) the distribution of their share is too lopsided for Student's t alone.
 const fewFailures = 30
 

@@ -51,8 +51,8 @@ type Miss struct {
 }
 
 // Knee is the knee of the curve: the smallest size whose throughput is at most the zone of indifference below the best, and whose
-// p(99) at most that above the lowest p(99) of the sizes with such a throughput. Only sizes at which no request fails count, if
-// there are any. It goes by the means of the replications that two sizes have in common.
+// p(99) at most that above the lowest p(99) of the sizes with such a throughput. Only sizes at which no request fails count (see
+// Cell.Clean), if there are any. It goes by the means of the replications that two sizes have in common.
 type Knee struct {
 	Size       int   `json:"size"`
 	Best       int   `json:"best"`       // the size of the highest throughput, the smallest of equals

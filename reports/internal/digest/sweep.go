@@ -74,23 +74,8 @@ type Point struct {
 	Label string  // as it was written
 }
 
-// Clean reports whether requests were served and none failed, or so few that it may be chance. Some may be unfinished at the end of
-// the run.
-func (p Point) Clean() bool { return Clean(p.Cell) }
-
-// Clean reports whether requests of a cell were served and none failed, or so few that nobody can tell them from none: less than one
-// in a thousand, and no more than 5 (against none elsewhere, they are chance with p = 2/2^5 = 0.06) or in so few of the replications
-// that the interval of their share begins at 0.
-func Clean(c *record.Cell) bool {
-	q := c.Requests
-	switch {
-	case q.OK == 0:
-		return false
-	case q.Failed == 0:
-		return true
-	}
-	return q.Failed < q.OK/1000 && (q.Failed <= 5 || c.FailedRate.Interval && c.FailedRate.Lo == 0)
-}
+// Clean is Cell.Clean.
+func (p Point) Clean() bool { return p.Cell.Clean() }
 
 // Open reports whether the load is the same at every point, since requests arrive whether or not earlier ones have ended: then
 // throughput says nothing of a setting.
