@@ -39,7 +39,7 @@ func (o *overrides) addOver(cmd *cobra.Command) {
 func (o *overrides) addRest(cmd *cobra.Command) {
 	o.addSeed(cmd)
 	o.flags.IntVar(&o.replications, "replications", 0, "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario, or else 1")
-	o.addCheck()
+	o.addCheck(cmd)
 }
 
 // addSeed adds --seed.
@@ -49,8 +49,9 @@ func (o *overrides) addSeed(cmd *cobra.Command) {
 }
 
 // addCheck adds --check.
-func (o *overrides) addCheck() {
+func (o *overrides) addCheck(cmd *cobra.Command) {
 	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; 'warn:p(99)<200ms' only warns; may be repeated")
+	must(cmd.RegisterFlagCompletionFunc("check", completeCheck))
 }
 
 // load reads a scenario with the overrides. Its error has every mistake, those of the further checks included.

@@ -64,7 +64,7 @@ func newSizeOptions(cmd *cobra.Command) *sizeOptions {
 	f.Lookup("over").Usage = "`PATH=VALUE,...`: sizes to choose from, as in pool.max=1..40 or pool.max=4,8,16; default those of the scenario's sweep, or else from 1 to what the server's limit allows"
 	o.addSet(cmd)
 	o.addSeed(cmd)
-	o.addCheck()
+	o.addCheck(cmd)
 	f.Var(&o.indifference, "indifference", "`SHARE`: up to how large a difference nobody minds, as a share of the figure; default 2%")
 	f.IntVar(&o.budget, "budget", runner.DefaultSizeBudget, fmt.Sprintf("`N`: most replications of all sizes together; default %d", runner.DefaultSizeBudget))
 	f.IntVar(&o.least, "min-replications", runner.DefaultMinReplications, fmt.Sprintf("`N`: replications of a size to begin with; default %d", runner.DefaultMinReplications))
