@@ -445,9 +445,9 @@ func (w *world) warn(r *record.Run) {
 		add("requests were left that nothing could end: they wait for what will never come")
 	case w.scenario.Until.Drained:
 	case r.Grows() && steady:
-		add("there is no steady state: more and more requests wait, to the end of the run; the longer it is, the longer the latencies")
+		r.Growth = "there is no steady state: more and more requests wait, to the end of the run; the longer it is, the longer the latencies"
 	case r.Grows():
-		add("more and more requests wait, to the end of the run: the longer it is, the longer the latencies")
+		r.Growth = "more and more requests wait, to the end of the run: the longer it is, the longer the latencies"
 	}
 	if !w.scenario.Until.Drained && !steady && unfinished*100 > total {
 		add("requests were still going on at the end; they are in no percentile")

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"poolwise/sim"
 )
 
@@ -193,6 +195,31 @@ func TestClean(t *testing.T) {
 		cell := Cell{Requests: Requests{Total: c.ok + c.failed, OK: c.ok, Failed: c.failed}, FailedRate: c.share}
 		if got := cell.Clean(); got != c.want {
 			t.Errorf("%d of %d fail, %+v: %v", c.failed, c.ok+c.failed, c.share, got)
+		}
+	}
+}
+
+// TestGrowthInFewReplications is chance.
+func TestGrowthInFewReplications(t *testing.T) {
+	for _, c := range []struct {
+		n, of int
+		want  []string
+	}{
+		{0, 5, []string{}},
+		{1, 1, []string{"it grows"}},
+		{1, 10, []string{"it grows (in 1 of 10 replications)"}},
+		{1, 11, []string{}},
+		{3, 3, []string{"it grows"}},
+	} {
+		runs := make([]*Run, c.of)
+		for i := range runs {
+			runs[i] = NewRecorder(1, 0).Finish(1, 0, 0)
+			if i < c.n {
+				runs[i].Growth = "it grows"
+			}
+		}
+		if d := cmp.Diff(c.want, Merge(nil, []string{""}, runs).Warnings); d != "" {
+			t.Errorf("%d of %d (-want +got):\n%s", c.n, c.of, d)
 		}
 	}
 }

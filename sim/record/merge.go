@@ -59,6 +59,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.Leaks = mergeLeaks(pools, runs)
 	c.Diagnoses = append(mergeFindings(pools, runs), c.leakDiagnoses()...)
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
+	c.Warnings = append(c.Warnings, mergeGrowth(runs)...)
 	if len(pools) > 1 {
 		for j, name := range pools {
 			p := mergePools(name, j, 1, runs)
@@ -245,10 +246,31 @@ func mergeWarnings(runs []*Run) []string {
 	}
 	for i, w := range order {
 		if count[w] < len(runs) {
-			order[i] = fmt.Sprintf("%s (in %d of %d replications)", w, count[w], len(runs))
+			order[i] = inSome(w, count[w], len(runs))
 		}
 	}
 	return order
+}
+
+// mergeGrowth gives the warnings of growth if a tenth of the runs do: below capacity, a few grow by chance.
+func mergeGrowth(runs []*Run) []string {
+	n, text := 0, ""
+	for _, r := range runs {
+		if r.Growth != "" {
+			n, text = n+1, r.Growth
+		}
+	}
+	switch {
+	case n == 0 || n*10 < len(runs):
+		return nil
+	case n < len(runs):
+		text = inSome(text, n, len(runs))
+	}
+	return []string{text}
+}
+
+func inSome(text string, n, of int) string {
+	return fmt.Sprintf("%s (in %d of %d replications)", text, n, of)
 }
 
 // acrossFloat estimates a number that is never negative from its values in n replications; those without a value are left out.

@@ -295,6 +295,7 @@ type Run struct {
 	Findings  []Finding
 	Series    Series
 	Warnings  []string
+	Growth    string // a warning that the load grows, which counts if not only a few replications give it
 }
 
 // Part is the part of a Run that belongs to one pool.
