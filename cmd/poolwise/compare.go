@@ -134,6 +134,9 @@ func (o *compareOptions) run(cmd *cobra.Command, args []string) error {
 
 	var files outputs
 	defer files.discard()
+	for _, s := range sides {
+		files.keep(s.src)
+	}
 	reported, err := o.begin(&files)
 	if err != nil {
 		return err
@@ -190,22 +193,20 @@ func (o *compareOptions) compare(results []*record.Result) *reports.Comparison {
 // sides reads what is to be compared: two, or one with several settings.
 func (o *compareOptions) sides(cmd *cobra.Command, args []string) ([]*side, error) {
 	var sides []*side
+	var errs []error
 	if o.baseline != "" {
 		if len(args) == 2 {
 			return nil, usagef("want --baseline or BEFORE, not both: --baseline is in the place of BEFORE")
 		}
 		saved, err := readSaved(o.baseline)
-		if err != nil {
-			return nil, err
-		}
-		sides = append(sides, &side{name: o.baseline, saved: saved})
+		sides, errs = append(sides, &side{name: o.baseline, saved: saved}), append(errs, err)
 	}
 	for _, arg := range args {
 		s, err := readSide(arg, cmd.InOrStdin())
-		if err != nil {
-			return nil, err
-		}
-		sides = append(sides, s)
+		sides, errs = append(sides, s), append(errs, err)
+	}
+	if err := joined(errs); err != nil {
+		return nil, err
 	}
 	if err := o.prepare(sides); err != nil {
 		return nil, err

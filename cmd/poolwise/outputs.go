@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // outputs are the files that a command writes. Each is written beside its place under another name and gets its own at the
@@ -16,7 +17,17 @@ import (
 // file.
 type outputs struct {
 	files   []*output
-	folders []string // made for them
+	folders []string      // made for them
+	sources []os.FileInfo // what is not to be replaced: the scenarios that are run
+}
+
+// keep notes files that are not to be replaced by what comes of them.
+func (o *outputs) keep(sources ...source) {
+	for _, s := range sources {
+		if info, err := os.Stat(s.path); err == nil {
+			o.sources = append(o.sources, info)
+		}
+	}
 }
 
 // output is a file that is being written.
@@ -30,6 +41,11 @@ type output struct {
 
 // create begins a file. It fails now rather than after a long run if the file cannot be written.
 func (o *outputs) create(path string) (*output, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if slices.ContainsFunc(o.sources, func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
+			return nil, fmt.Errorf("%s: this is the scenario itself; want another file", path)
+		}
+	}
 	out, err := begin(path, len(o.files))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

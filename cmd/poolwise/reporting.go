@@ -66,29 +66,22 @@ func (r *reporting) check() error {
 	return r.destination.check()
 }
 
-// begin begins the files of the reports.
+// begin begins the files of the reports. Its error has all that cannot be.
 func (r *reporting) begin(o *outputs) (*reportFiles, error) {
 	files := &reportFiles{}
-	begin := func(format, file string) error {
-		if isStdout(file) {
-			return nil
+	var errs []error
+	for _, report := range append([]furtherReport{{r.format.value, r.file}}, r.further...) {
+		if isStdout(report.file) {
+			continue
 		}
-		out, err := o.create(file)
-		files.all = append(files.all, reportFile{out, format})
-		return err
-	}
-	if err := begin(r.format.value, r.file); err != nil {
-		return nil, err
-	}
-	for _, also := range r.further {
-		if err := begin(also.format, also.file); err != nil {
-			return nil, err
-		}
+		out, err := o.create(report.file)
+		files.all = append(files.all, reportFile{out, report.format})
+		errs = append(errs, err)
 	}
 	if r.summary != "" {
-		return files, o.try(r.summary)
+		errs = append(errs, o.try(r.summary))
 	}
-	return files, nil
+	return files, joined(errs)
 }
 
 // reportFiles are the files of reports that are being written.

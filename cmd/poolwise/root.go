@@ -72,9 +72,19 @@ func complain(cmd *cobra.Command, err error, stderr io.Writer) exitStatus {
 	case errors.As(err, &mistakes):
 		fmt.Fprintln(stderr, err) // a place in front of each line
 	default:
-		fmt.Fprintf(stderr, "poolwise: %v\n", err)
+		for _, e := range each(err) {
+			fmt.Fprintf(stderr, "poolwise: %v\n", e)
+		}
 	}
 	return failed
+}
+
+// each returns the errors that were joined in one.
+func each(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return []error{err}
 }
 
 func newRoot() *cobra.Command {

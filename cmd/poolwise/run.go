@@ -160,14 +160,12 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 		return err
 	}
 	var baseline *record.Result
+	var noSaved error
 	if o.baseline != "" && o.baseline != noBaseline {
-		var err error
-		if baseline, err = readSaved(o.baseline); err != nil {
-			return err
-		}
+		baseline, noSaved = readSaved(o.baseline)
 	}
 	src, err := readSource(file, cmd.InOrStdin())
-	if err != nil {
+	if err := joined([]error{noSaved, err}); err != nil {
 		return err
 	}
 	if hasSchema(src.text) {
@@ -186,6 +184,7 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 
 	var files runFiles
 	defer files.discard()
+	files.keep(src)
 	if err := files.begin(o, cells); err != nil {
 		return err
 	}

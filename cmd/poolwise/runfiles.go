@@ -26,26 +26,35 @@ type runFiles struct {
 	drawn   int      // plots
 }
 
-// begin begins the files, or at least makes sure that it can be done, so that nothing runs in vain.
-func (f *runFiles) begin(o *runOptions, cells []scenarios.Cell) (err error) {
+// begin begins the files, or at least makes sure that it can be done, so that nothing runs in vain. Its error has all that cannot be.
+func (f *runFiles) begin(o *runOptions, cells []scenarios.Cell) error {
+	var errs []error
 	if o.plots != "" {
-		if err := f.folder(o.plots); err != nil {
-			return err
-		}
+		errs = append(errs, f.folder(o.plots))
 	}
-	if f.reports, err = o.begin(&f.outputs); err != nil {
-		return err
-	}
+	var err error
+	f.reports, err = o.begin(&f.outputs)
+	errs = append(errs, err)
 	if o.trace != "" {
-		if f.trace, err = f.create(o.trace); err != nil {
-			return err
-		}
+		f.trace, err = f.create(o.trace)
+		errs = append(errs, err)
 	}
 	if o.hgrm != "" {
 		f.hgrm = cellFiles(o.hgrm, cells)
-		return f.try(f.hgrm[0])
+		errs = append(errs, f.try(f.hgrm[0]))
 	}
-	return nil
+	return joined(errs)
+}
+
+// joined returns errors as one, nil for none, that each takes apart again.
+func joined(errs []error) error {
+	var all []error
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, each(err)...)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // traceSink returns what begins the trace, nil if there is to be none.

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 //
 //	exits STATUS COMMAND...   runs a command, which must end with that exit status
 //	files                     prints the files and folders below the working folder, for stdout and cmp
-//	await PATTERN             waits until a file that matches the pattern has something in it
+//	await [-empty] PATTERN    waits until a file that matches the pattern has something in it, or is there
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -90,11 +90,15 @@ func files(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 func await(ts *testscript.TestScript, _ bool, args []string) {
+	empty := args[0] == "-empty"
+	if empty {
+		args = args[1:]
+	}
 	for range 1000 {
 		names, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, name := range names {
-			if strings.TrimSpace(ts.ReadFile(name)) != "" {
+			if empty || strings.TrimSpace(ts.ReadFile(name)) != "" {
 				return
 			}
 		}

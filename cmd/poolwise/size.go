@@ -114,6 +114,7 @@ func (o *sizeOptions) run(cmd *cobra.Command, file string) error {
 
 	var files runFiles
 	defer files.discard()
+	files.keep(src)
 	if err := files.begin(&o.runOptions, cells); err != nil {
 		return err
 	}
