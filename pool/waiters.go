@@ -58,6 +58,9 @@ func (w *Waiters) PushFront(t Ticket) {
 // Front returns the one that has waited longest, NoTicket if none waits.
 func (w *Waiters) Front() Ticket { return w.first - 1 }
 
+// Back returns the one that has waited for the shortest time, NoTicket if none waits.
+func (w *Waiters) Back() Ticket { return w.last - 1 }
+
 // Next returns the one behind t, NoTicket if t is the last.
 func (w *Waiters) Next(t Ticket) Ticket { return w.link[t].next - 1 }
 

@@ -50,6 +50,13 @@ func TestWaitersAgainstASlice(t *testing.T) {
 				if !slices.Equal(got, want) || w.Len() != len(want) {
 					t.Fatalf("%v wait, Len %d; want %v", got, w.Len(), want)
 				}
+				last := NoTicket
+				if len(want) > 0 {
+					last = want[len(want)-1]
+				}
+				if got := w.Back(); got != last {
+					t.Fatalf("the last is %d, want %d", got, last)
+				}
 				for k := range Ticket(12) { // some of which have never been in the queue
 					if w.Queued(k) != slices.Contains(want, k) {
 						t.Fatalf("%d is queued: %v", k, w.Queued(k))

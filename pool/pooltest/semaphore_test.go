@@ -24,6 +24,16 @@ func TestSemaphoreHistories(t *testing.T) {
 				o.MaxLifetime = rapid.SampledFrom([]time.Duration{0, 10 * time.Millisecond, time.Hour}).Draw(t, "max_lifetime")
 				o.TestOnAcquire = rapid.Bool().Draw(t, "test_on_acquire")
 				o.PermitFirst = rapid.Bool().Draw(t, "permit_first")
+				if o.MaxLifetime > 0 {
+					o.LifetimeJitter = rapid.SampledFrom([]time.Duration{0, 10 * time.Millisecond}).Draw(t, "lifetime_jitter")
+					o.RedrawJitter = o.LifetimeJitter > 0 && rapid.Bool().Draw(t, "redraw_jitter")
+				}
+				w := &o.Waiters
+				w.Order = rapid.SampledFrom([]semaphore.Order{semaphore.FIFO, semaphore.LIFO, semaphore.Random}).Draw(t, "order")
+				if w.Barging = rapid.Bool().Draw(t, "barging"); w.Barging {
+					w.WakeDelay = rapid.SampledFrom([]time.Duration{0, time.Millisecond, 10 * time.Millisecond}).Draw(t, "wake_delay")
+					w.LosePlace = rapid.Bool().Draw(t, "lose_place")
+				}
 				if o.AcquireTimeout < patient {
 					return []pool.Pool{semaphore.New(env, o)}, 0
 				}

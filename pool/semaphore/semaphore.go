@@ -16,6 +16,9 @@
 //
 // A try is a get that does not wait for a permit; with one it connects like any other.
 //
+// Waiters and jitter of the lifetime are not the lab's: they stand for what other pools do, so that one thing at a time can be compared.
+// With Waiters.Barging a permit that comes back is free at once; a waiter is woken, and may find that somebody was faster.
+//
 // Times are sim.Time, waits time.Duration. Acquires end in OK, AcquireTimeout, Cancelled, NoneAvailable (Try), PoolIsClosed or
 // the outcome of the connect.
 package semaphore
@@ -26,6 +29,7 @@ import (
 
 	"poolwise/pool"
 	"poolwise/sim"
+	"poolwise/sim/dist"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 )
@@ -37,6 +41,9 @@ type Options struct {
 	MaxLifetime    time.Duration `yaml:"max_lifetime" doc:"an idle connection of this age is dropped when its turn comes; 0 never; default 30m"`
 	TestOnAcquire  bool          `yaml:"test_on_acquire" doc:"is_valid makes a round trip before an idle connection is lent; default false: it only knows what the last use found"`
 	PermitFirst    bool          `yaml:"permit_first" doc:"the bug on purpose: the permit is given back before the connection, so a waiter may open one too many; default false"`
+	LifetimeJitter time.Duration `yaml:"lifetime_jitter" doc:"each connection lives longer by a random time of up to this; default 0s"`
+	RedrawJitter   bool          `yaml:"redraw_jitter" doc:"the bug on purpose: that time is drawn anew each time that the age is looked at, not once for each connection; default false"`
+	Waiters        Waiters       `yaml:"waiters" doc:"how those who wait for a permit are treated; default as in the lab"`
 }
 
 // DefaultOptions returns the defaults.
@@ -58,6 +65,16 @@ func (o Options) Validate(bad func(path, message string)) {
 	if o.MaxLifetime < 0 {
 		bad("max_lifetime", fmt.Sprintf("want a duration of at least 0s, have %v", o.MaxLifetime))
 	}
+	if o.LifetimeJitter < 0 {
+		bad("lifetime_jitter", fmt.Sprintf("want a duration of at least 0s, have %v", o.LifetimeJitter))
+	}
+	if o.LifetimeJitter > 0 && o.MaxLifetime == 0 {
+		bad("lifetime_jitter", "is on top of max_lifetime, and there is none")
+	}
+	if o.RedrawJitter && o.LifetimeJitter == 0 {
+		bad("redraw_jitter", "is about lifetime_jitter, and there is none")
+	}
+	o.Waiters.validate(func(path, message string) { bad("waiters."+path, message) })
 }
 
 // States is the state machine of a connection, an edge a line.
@@ -85,6 +102,7 @@ const (
 	checked                   // A: ticket, B: code
 	pushed                    // A: connection, PermitFirst only: it reaches the list
 	closed                    // A: connection
+	looks                     // A: ticket that was woken, B: its generation
 )
 
 // Pool is the model. It implements pool.Pool.
@@ -99,6 +117,9 @@ type Pool struct {
 	leaked   int         // permits lost for ever
 	idle     []pool.Conn // the most recently returned last
 	broken   []bool      // by connection: the last use found it dead
+	line     *line       // nil if waiters are treated as in the lab: the acquires know their order
+	luck     sim.Stream  // of the lifetimes
+	looked   int64       // how often they were drawn
 	closed   bool
 }
 
@@ -106,6 +127,13 @@ type Pool struct {
 func New(env pool.Env, opt Options) *Pool {
 	p := &Pool{env: env, opt: opt, permits: opt.Max, table: pool.NewTable(env), acquires: pool.NewAcquires(env)}
 	p.id = env.Sim.Add(p)
+	if opt.Waiters != (Waiters{}) {
+		l := newLine(env, opt.Waiters)
+		p.line = &l
+	}
+	if opt.LifetimeJitter > 0 {
+		p.luck = sim.NewStream(env.Seed, fmt.Sprintf("semaphore %d lifetimes", env.Index))
+	}
 	return p
 }
 
@@ -126,6 +154,9 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 		p.acquires.Fail(t, record.NoneAvailable)
 	default:
 		p.acquires.Enqueue(t)
+		if p.line != nil {
+			p.line.join(t)
+		}
 		if limit := r.Limit(p.opt.AcquireTimeout); limit > 0 {
 			p.acquires.Arm(t, limit, sim.Event{To: p.id, Kind: timedOut, A: int32(t)})
 		}
@@ -140,7 +171,7 @@ func (p *Pool) take(t pool.Ticket) {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		e := p.table.Entry(c)
-		if p.broken[c] || p.opt.MaxLifetime > 0 && p.env.Sim.Now().Sub(e.Born) >= p.opt.MaxLifetime {
+		if p.broken[c] || p.opt.MaxLifetime > 0 && p.env.Sim.Now().Sub(e.Born) >= p.lifetime(e) {
 			p.drop(c, record.Idle)
 			continue
 		}
@@ -161,6 +192,21 @@ func (p *Pool) take(t pool.Ticket) {
 	q.Op = p.env.Server.Connect(server.Caller{Pool: p.env.Index, Role: p.env.Role}, sim.Reply{To: p.id, Kind: connected, A: int32(t)})
 }
 
+// lifetime returns how old a connection may grow, as far as is known now.
+func (p *Pool) lifetime(e *pool.Entry) time.Duration {
+	d := p.opt.MaxLifetime
+	if p.opt.LifetimeJitter == 0 {
+		return d
+	}
+	n := int64(e.Number)
+	if p.opt.RedrawJitter {
+		n = p.looked
+		p.looked++
+	}
+	r := p.luck.At(n)
+	return d + min(time.Duration(r.Unit()*float64(p.opt.LifetimeJitter)), dist.Max-d)
+}
+
 // Handle implements sim.Actor.
 func (p *Pool) Handle(ev sim.Event) {
 	t := pool.Ticket(ev.A)
@@ -176,7 +222,11 @@ func (p *Pool) Handle(ev sim.Event) {
 		}
 		p.take(t)
 	case timedOut:
+		p.leave(t)
 		p.acquires.Fail(t, record.AcquireTimeout)
+		p.wake()
+	case looks:
+		p.looks(t, ev.B)
 	case connected:
 		p.connected(t, ev.B)
 	case checked:
@@ -221,6 +271,7 @@ func (p *Pool) Cancel(t pool.Ticket) {
 	q := p.acquires.Get(t)
 	switch {
 	case p.acquires.Queued(t): // it holds nothing
+		p.leave(t)
 	case q.Conn == pool.NoConn: // it was handed a permit and has not run yet: the permit goes on
 		p.release()
 	case p.table.Entry(q.Conn).State() == record.Checking:
@@ -233,6 +284,7 @@ func (p *Pool) Cancel(t pool.Ticket) {
 		p.release()
 	}
 	p.acquires.Fail(t, record.Cancelled)
+	p.wake()
 }
 
 // Return implements pool.Pool. CloseOnDrop is Discard. A detached connection stays open and is forgotten; its permit is free.
@@ -280,15 +332,59 @@ func (p *Pool) keep(c pool.Conn) {
 	p.idle = append(p.idle, c)
 }
 
-// release gives a permit back: to the longest waiter, who is woken, or to the semaphore.
+// release gives a permit back: to the waiter whose turn it is, who is woken, or to the semaphore.
 func (p *Pool) release() {
-	if t := p.acquires.Dequeue(); t != pool.NoTicket {
+	t := pool.NoTicket
+	switch {
+	case p.line == nil:
+		t = p.acquires.Dequeue()
+	case !p.line.Barging && p.line.len() > 0:
+		t = p.line.next()
+		p.acquires.Leave(t)
+	}
+	if t != pool.NoTicket {
 		p.acquires.Disarm(t) // a permit that has been handed over beats a deadline that is due
 		p.env.Sim.Soon(sim.Event{To: p.id, Kind: permitted, A: int32(t), B: p.acquires.Get(t).Gen})
 		return
 	}
 	p.permits++
 	p.held--
+	p.wake()
+}
+
+// wake wakes, with barging, a waiter for each permit that is free.
+func (p *Pool) wake() {
+	if p.line == nil || !p.line.Barging {
+		return
+	}
+	for p.line.awake < p.permits && p.line.len() > 0 {
+		t := p.line.wake()
+		p.env.Sim.Arm(p.line.delay, sim.Event{To: p.id, Kind: looks, A: int32(t), B: p.acquires.Get(t).Gen})
+	}
+}
+
+// looks: a waiter that was woken looks for a permit. Somebody may have been faster.
+func (p *Pool) looks(t pool.Ticket, gen int32) {
+	if !p.acquires.Live(t, gen) { // it has given up meanwhile
+		return
+	}
+	p.line.leave(t)
+	if p.permits == 0 {
+		p.line.rejoin(t)
+		return
+	}
+	p.acquires.Leave(t)
+	p.acquires.Disarm(t)
+	p.permits--
+	p.held++
+	p.take(t)
+}
+
+// leave takes a waiter that gives up out of the line.
+func (p *Pool) leave(t pool.Ticket) {
+	if p.line != nil {
+		p.line.leave(t)
+	}
 }
 
 // drop throws a connection away without a word.
@@ -312,6 +408,9 @@ func (p *Pool) Session(c pool.Conn) server.Session { return p.table.Entry(c).Ses
 func (p *Pool) Close(r sim.Reply) {
 	p.closed = true
 	p.env.Note(record.Fact{Kind: record.PoolClosed, Request: -1})
+	for t := p.acquires.Front(); t != pool.NoTicket; t = p.acquires.Next(t) {
+		p.leave(t)
+	}
 	p.acquires.FailQueued(record.PoolIsClosed)
 	for _, c := range p.idle {
 		p.drop(c, record.Idle)
@@ -330,8 +429,17 @@ func (p *Pool) Verify() {
 	if p.permits < 0 || p.permits+p.held+p.leaked != p.opt.Max {
 		panic(fmt.Sprintf("semaphore: %d free + %d held + %d leaked permits are not %d", p.permits, p.held, p.leaked, p.opt.Max))
 	}
-	if p.permits > 0 && p.acquires.Len() > 0 {
-		panic(fmt.Sprintf("semaphore: %d wait while %d permits are free", p.acquires.Len(), p.permits))
+	asleep := p.acquires.Len()
+	if l := p.line; l != nil {
+		if asleep = l.len(); asleep+l.awake != p.acquires.Len() {
+			panic(fmt.Sprintf("semaphore: %d wait in line and %d are awake, of %d", asleep, l.awake, p.acquires.Len()))
+		}
+		if l.awake >= p.permits {
+			asleep = 0 // each permit has somebody who is on the way to it
+		}
+	}
+	if p.permits > 0 && asleep > 0 {
+		panic(fmt.Sprintf("semaphore: %d wait while %d permits are free", asleep, p.permits))
 	}
 	if len(p.idle) != p.table.Count(record.Idle) {
 		panic(fmt.Sprintf("semaphore: %d connections in the list, %d idle", len(p.idle), p.table.Count(record.Idle)))
