@@ -70,7 +70,7 @@ func (d *decoder) into(n *node, v reflect.Value, path, doc string) {
 	if t, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok && n.kind == scalar {
 		switch err := t.UnmarshalText([]byte(n.text)); {
 		case err != nil:
-			d.bad(n.place, path, "%s", clip(err.Error()))
+			d.bad(n.place, path, "%s", clip(err.Error()+stepMeant(v.Type(), n.text)))
 		case v.CanFloat() && n.quoted && decimal.MatchString(n.text):
 			d.bad(n.place, path, "want a number, have the text %q; leave out the quotes", short(n.text))
 		}
@@ -93,6 +93,8 @@ func (d *decoder) into(n *node, v reflect.Value, path, doc string) {
 			d.steps = append(d.steps, path)
 		}
 	case n.kind == scalar && d.scalar(n, v, path):
+	case v.Type() == reflect.TypeFor[workload.Arrivals]() && n.kind == scalar && takes(reflect.TypeFor[dist.Rate](), n.text):
+		d.bad(n.place, path, "%s, have %s; did you mean {poisson: %s}?", want(v.Type()), n.have(), n.text)
 	default:
 		d.bad(n.place, path, "%s, have %s", want(v.Type()), n.have())
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"poolwise/sim/record"
@@ -101,6 +102,7 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 	var all []override
 	for i, text := range sets {
 		path, value, ok := strings.Cut(text, "=")
+		path = strings.TrimSpace(path)
 		at := place{from: "--set " + short(path), order: i + 1}
 		if !ok || path == "" {
 			l.bad(at, "", "want PATH=VALUE, such as pool.max=16")
@@ -151,11 +153,15 @@ func (l *loader) value(text string, at place) *node {
 	return v
 }
 
+// numbers is a list of numbers in brackets, which is no value that anything takes.
+var numbers = regexp.MustCompile(`^\s*\[[\d\s,.:-]*\]\s*$`)
+
 // over reads the axes of a sweep given as PATH=VALUE,VALUE...; sets is how many overrides came before.
 func (l *loader) over(axes []string, sets int) *node {
 	sweep := &node{kind: mapping, place: place{from: "--over", order: sets + 1}}
 	for i, text := range axes {
 		path, values, ok := strings.Cut(text, "=")
+		path = strings.TrimSpace(path)
 		at := place{from: "--over " + short(path), order: sets + i + 1}
 		if !ok || path == "" {
 			l.bad(at, "", "want PATH=VALUE,VALUE..., such as pool.max=2,4,8")
@@ -163,6 +169,10 @@ func (l *loader) over(axes []string, sets int) *node {
 		}
 		if sweep.get(path) != nil {
 			l.bad(at, "", "this path is there twice")
+			continue
+		}
+		if numbers.MatchString(values) {
+			l.bad(at, "", "want the values without brackets: %s=%s", short(path), short(strings.Trim(values, "[] ")))
 			continue
 		}
 		values, err := ranges(values)

@@ -12,6 +12,7 @@
 //
 //	sweep:
 //	  server.cores: [2, 4]
+//	  pool.max: 1..8                 # or with a step, 2..64:2; also within a list
 //	  strategy:
 //	    no pool:    {pool: none}
 //	    small pool: {pool.max: 4, pool.acquire_timeout: 1s}
@@ -70,7 +71,7 @@ type Scenario struct {
 	Services     []Service         `yaml:"services" doc:"several services on one server, each with a workload and a pool of its own, or the pool of another; instead of pool and workload"`
 	Servers      []Server          `yaml:"servers" doc:"further servers, each with a name, to which actions can move pools: a standby, a new primary"`
 	Actions      []Action          `yaml:"actions" doc:"what is done to services at given times: stop, close, shut_down, kill, restart, connect_to another server, pause"`
-	Sweep        Sweep             `yaml:"sweep" doc:"settings to run the scenario at: a mapping of paths to lists of values, or of names to labelled settings of several values; several make a grid"`
+	Sweep        Sweep             `yaml:"sweep" doc:"settings to run the scenario at: a mapping of paths to lists of values or ranges (1..8, 2..64:2), or of names to labelled settings of several values; several make a grid"`
 	Replications int               `yaml:"replications" doc:"count, 1 to 100000, default 1; runs of each setting, with the seeds seed, seed+1, ..."`
 	Checks       []Check           `yaml:"checks" doc:"what is expected of the result, such as p(99)<200ms or failed_rate<0.1%"`
 }

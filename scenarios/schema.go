@@ -138,6 +138,7 @@ func sweepSchema() *jsonschema.Schema {
 	one := uint64(1)
 	return &jsonschema.Schema{Type: "object", AdditionalProperties: anyOf(
 		&jsonschema.Schema{Type: "array", MinItems: &one},
+		&jsonschema.Schema{Type: "string", Pattern: `^[0-9]+\.\.[0-9]+(:[0-9]+)?$`},
 		&jsonschema.Schema{Type: "object", MinProperties: &one, AdditionalProperties: &jsonschema.Schema{Type: "object"}},
 	)}
 }

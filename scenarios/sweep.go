@@ -64,6 +64,12 @@ func (l *loader) axes(root, n *node, overrides []override) []axis {
 	var all []axis
 	for _, e := range n.keys {
 		at := join("sweep", e.name)
+		values, err := e.value.ranged()
+		if err != nil {
+			l.bad(e.value.place, at, "%v", err)
+			continue
+		}
+		e.value = values
 		a := axis{entry: e}
 		switch v := e.value; {
 		case v.kind == list:
@@ -80,7 +86,7 @@ func (l *loader) axes(root, n *node, overrides []override) []axis {
 				a.points = append(a.points, l.point(root, join(at, p.name), p))
 			}
 		default:
-			l.bad(v.place, at, "want a list of values, or a mapping of labels to settings, have %s", v.have())
+			l.bad(v.place, at, "want a list of values, a range such as 1..8, or a mapping of labels to settings, have %s", v.have())
 			continue
 		}
 		if len(e.value.items)+len(e.value.keys) == 0 {

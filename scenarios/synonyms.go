@@ -1,9 +1,13 @@
 package scenarios
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
+	"strings"
 
 	"poolwise/sim/wording"
+	"poolwise/workload"
 )
 
 // synonyms are words for one thing in other pools, load generators and databases, each group with the keys of scenarios among
@@ -86,4 +90,37 @@ func synonym(word string, names []string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// stepMeant is the rest of a message about a text that is no step: which step was probably meant. It is empty for other types.
+func stepMeant(t reflect.Type, text string) string {
+	if t != reflect.TypeFor[workload.Step]() {
+		return ""
+	}
+	word, value, _ := strings.Cut(strings.TrimSpace(text), " ")
+	word = strings.TrimSuffix(word, ":")
+	keys := fieldsOf(t).names()
+	meant, ok := word, slices.Contains(keys, word)
+	if !ok {
+		meant, ok = synonym(word, keys)
+	}
+	if words := wordsOf(t, ""); !ok {
+		meant, ok = wording.Nearest(word, append(words, keys...))
+		if slices.Contains(words, meant) {
+			return ", did you mean " + meant + "?"
+		}
+	}
+	switch {
+	case !ok:
+		return ""
+	case meant == "acquire":
+		return ", did you mean acquire?"
+	case meant == "return":
+		return ", did you mean release?"
+	}
+	example := map[string]string{"query": "5ms", "call": "30ms", "leak": "1%", "fail": "1%", "cancel": "{after: 1s}"}[meant]
+	if example == "" {
+		return ""
+	}
+	return ", did you mean {" + meant + ": " + cmp.Or(strings.TrimSpace(value), example) + "}?"
 }

@@ -181,6 +181,9 @@ func want(f *pflag.Flag, cause error) string {
 
 // meant is the rest of a message about an unknown flag: the flag, or the command, that was probably meant.
 func meant(cmd *cobra.Command, name string) string {
+	if strings.Contains(name, ".") && cmd.Flags().Lookup("set") != nil {
+		return ", did you mean --set " + name + "=VALUE?"
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if best := wording.Near(name, names); best != nil {

@@ -140,6 +140,11 @@ func oneFile(_ *cobra.Command, args []string) error {
 	case 1:
 		return nil
 	}
+	for _, a := range args {
+		if strings.Contains(a, "=") {
+			return usagef("want one FILE, have %d: %q, did you mean --set %s?", len(args), args, a)
+		}
+	}
 	return usagef("want one FILE, have %d: %q", len(args), args)
 }
 
