@@ -50,7 +50,7 @@ func (o *overrides) addSeed(cmd *cobra.Command) {
 
 // addCheck adds --check.
 func (o *overrides) addCheck(cmd *cobra.Command) {
-	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms', besides the scenario's own checks; 'warn:p(99)<200ms' only warns; may be repeated")
+	o.flags.StringArrayVar(&o.checks, "check", nil, "`EXPR`: expect this too, as in 'p(99)<200ms' (poolwise metrics lists what can be named), besides the scenario's own checks; 'warn:p(99)<200ms' only warns; may be repeated")
 	must(cmd.RegisterFlagCompletionFunc("check", completeCheck))
 }
 
