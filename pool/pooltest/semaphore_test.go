@@ -28,6 +28,10 @@ func TestSemaphoreHistories(t *testing.T) {
 					o.LifetimeJitter = rapid.SampledFrom([]time.Duration{0, 10 * time.Millisecond}).Draw(t, "lifetime_jitter")
 					o.RedrawJitter = o.LifetimeJitter > 0 && rapid.Bool().Draw(t, "redraw_jitter")
 				}
+				if rapid.IntRange(0, 2).Draw(t, "codel") == 0 {
+					o.QueueTarget, o.QueueInterval = time.Millisecond, 10*time.Millisecond
+					return []pool.Pool{semaphore.New(env, o)}, 0
+				}
 				w := &o.Waiters
 				w.Order = rapid.SampledFrom([]semaphore.Order{semaphore.FIFO, semaphore.LIFO, semaphore.Random}).Draw(t, "order")
 				if w.Barging = rapid.Bool().Draw(t, "barging"); w.Barging {

@@ -25,6 +25,10 @@ func TestValidate(t *testing.T) {
 			o.Waiters = semaphore.Waiters{Order: semaphore.Random, Barging: true, WakeDelay: time.Second, LosePlace: true}
 		}, nil},
 		{func(o *semaphore.Options) { o.Waiters = semaphore.Waiters{WakeDelay: time.Second, LosePlace: true} }, []string{"waiters.wake_delay", "waiters.lose_place"}},
+		{func(o *semaphore.Options) { o.QueueTarget = time.Second }, nil},
+		{func(o *semaphore.Options) { o.QueueTarget, o.QueueInterval = -1, -1 }, []string{"queue_target", "queue_interval"}},
+		{func(o *semaphore.Options) { o.QueueInterval = 1 }, []string{"queue_interval"}},
+		{func(o *semaphore.Options) { o.QueueTarget, o.Waiters.Order = time.Second, semaphore.LIFO }, []string{"queue_target"}},
 		{func(o *semaphore.Options) { o.Waiters = semaphore.Waiters{Barging: true, WakeDelay: -1} }, []string{"waiters.wake_delay"}},
 	} {
 		o := semaphore.DefaultOptions()

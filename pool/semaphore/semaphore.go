@@ -16,14 +16,16 @@
 //
 // A try is a get that does not wait for a permit; with one it connects like any other.
 //
-// Waiters and jitter of the lifetime are not the lab's: they stand for what other pools do, so that one thing at a time can be compared.
-// With Waiters.Barging a permit that comes back is free at once; a waiter is woken, and may find that somebody was faster.
+// Waiters, QueueTarget and the jitter of the lifetime are not the lab's: they are what other pools do, one thing at a time to compare.
+// QueueTarget is the queue of Elixir's db_connection (see codel). With Waiters.Barging a permit that comes back is free at once: a
+// waiter is woken, and may find that somebody was faster.
 //
-// Times are sim.Time, waits time.Duration. Acquires end in OK, AcquireTimeout, Cancelled, NoneAvailable (Try), PoolIsClosed or
-// the outcome of the connect.
+// Times are sim.Time, waits time.Duration. Acquires end in OK, AcquireTimeout, Cancelled, NoneAvailable (Try), PoolIsClosed, QueueTimeout
+// (QueueTarget) or the outcome of the connect.
 package semaphore
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -43,6 +45,8 @@ type Options struct {
 	PermitFirst    bool          `yaml:"permit_first" doc:"the bug on purpose: the permit is given back before the connection, so a waiter may open one too many; default false"`
 	LifetimeJitter time.Duration `yaml:"lifetime_jitter" doc:"each connection lives longer by a random time of up to this; default 0s"`
 	RedrawJitter   bool          `yaml:"redraw_jitter" doc:"the bug on purpose: that time is drawn anew each time that the age is looked at, not once for each connection; default false"`
+	QueueTarget    time.Duration `yaml:"queue_target" doc:"if everybody has waited for longer than this in a whole queue_interval, who has waited for twice as long is dropped (CoDel, as in db_connection, which has 50ms); default 0s: nobody is"`
+	QueueInterval  time.Duration `yaml:"queue_interval" doc:"with queue_target: how long the pool must be slow before it drops; default 0s, which is 1s as in db_connection"`
 	Waiters        Waiters       `yaml:"waiters" doc:"how those who wait for a permit are treated; default as in the lab"`
 }
 
@@ -74,6 +78,18 @@ func (o Options) Validate(bad func(path, message string)) {
 	if o.RedrawJitter && o.LifetimeJitter == 0 {
 		bad("redraw_jitter", "is about lifetime_jitter, and there is none")
 	}
+	if o.QueueTarget < 0 {
+		bad("queue_target", fmt.Sprintf("want a duration of at least 0s, have %v", o.QueueTarget))
+	}
+	if o.QueueInterval < 0 {
+		bad("queue_interval", fmt.Sprintf("want a duration of at least 0s, have %v", o.QueueInterval))
+	}
+	if o.QueueInterval > 0 && o.QueueTarget == 0 {
+		bad("queue_interval", "is about queue_target, and there is none")
+	}
+	if o.QueueTarget > 0 && o.Waiters != (Waiters{}) {
+		bad("queue_target", "is for waiters that are served in the order of arrival, and handed what comes back: leave out waiters")
+	}
 	o.Waiters.validate(func(path, message string) { bad("waiters."+path, message) })
 }
 
@@ -103,6 +119,7 @@ const (
 	pushed                    // A: connection, PermitFirst only: it reaches the list
 	closed                    // A: connection
 	looks                     // A: ticket that was woken, B: its generation
+	polls                     // of codel
 )
 
 // Pool is the model. It implements pool.Pool.
@@ -118,6 +135,7 @@ type Pool struct {
 	idle     []pool.Conn // the most recently returned last
 	broken   []bool      // by connection: the last use found it dead
 	line     *line       // nil if waiters are treated as in the lab: the acquires know their order
+	codel    *codel      // nil for none
 	luck     sim.Stream  // of the lifetimes
 	looked   int64       // how often they were drawn
 	closed   bool
@@ -131,6 +149,9 @@ func New(env pool.Env, opt Options) *Pool {
 		l := newLine(env, opt.Waiters)
 		p.line = &l
 	}
+	if opt.QueueTarget > 0 {
+		p.codel = &codel{target: opt.QueueTarget, interval: cmp.Or(opt.QueueInterval, time.Second)}
+	}
 	if opt.LifetimeJitter > 0 {
 		p.luck = sim.NewStream(env.Seed, fmt.Sprintf("semaphore %d lifetimes", env.Index))
 	}
@@ -138,7 +159,13 @@ func New(env pool.Env, opt Options) *Pool {
 }
 
 // Start implements pool.Pool: the pool opens nothing by itself.
-func (p *Pool) Start(r sim.Reply) { p.env.Sim.Answer(r, 0) }
+func (p *Pool) Start(r sim.Reply) {
+	if p.codel != nil {
+		p.codel.next = p.env.Sim.Now()
+		p.startPoll(p.env.Sim.Now())
+	}
+	p.env.Sim.Answer(r, 0)
+}
 
 // Acquire is get(wait): wait for a permit, then take or open a connection.
 func (p *Pool) Acquire(r pool.Request) pool.Ticket {
@@ -151,8 +178,10 @@ func (p *Pool) Acquire(r pool.Request) pool.Ticket {
 		p.held++
 		p.take(t)
 	case r.Try:
+		p.setBusy()
 		p.acquires.Fail(t, record.NoneAvailable)
 	default:
+		p.setBusy()
 		p.acquires.Enqueue(t)
 		if p.line != nil {
 			p.line.join(t)
@@ -227,6 +256,8 @@ func (p *Pool) Handle(ev sim.Event) {
 		p.wake()
 	case looks:
 		p.looks(t, ev.B)
+	case polls:
+		p.poll()
 	case connected:
 		p.connected(t, ev.B)
 	case checked:
@@ -334,6 +365,9 @@ func (p *Pool) keep(c pool.Conn) {
 
 // release gives a permit back: to the waiter whose turn it is, who is woken, or to the semaphore.
 func (p *Pool) release() {
+	if p.codel != nil {
+		p.returned()
+	}
 	t := pool.NoTicket
 	switch {
 	case p.line == nil:

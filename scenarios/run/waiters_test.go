@@ -170,3 +170,47 @@ func TestJitterRedrawn(t *testing.T) {
 		}
 	}
 }
+
+// TestCodelDrops: one request in eleven is too much for the pool, and fails after 15 s, or after twice the target. The queue grows by a
+// tenth of a second each second, so it takes 150 s to be as long as the timeout. A burst is over before an interval is.
+func TestCodelDrops(t *testing.T) {
+	const slack = 150 * ms // after a lull nobody is dropped in an interval of 1 s, in which the wait grows by 0.1 s
+	for label, want := range map[string]struct {
+		outcome record.Outcome
+		after   time.Duration
+	}{"timeout of 15 s": {record.AcquireTimeout, 15 * time.Second}, "target of 50 ms": {record.QueueTimeout, 100 * ms}, "target of 5 s": {record.QueueTimeout, 10 * time.Second}} {
+		var ended, failed int
+		least := time.Duration(math.MaxInt64)
+		c := follow(t, "codel-drops", label, func(f record.Fact) {
+			if f.Kind != record.AcquireEnded || f.At < 200e9 {
+				return
+			}
+			ended++
+			switch f.Outcome {
+			case record.OK:
+				least = min(least, f.Took)
+				if f.Took > want.after+slack {
+					t.Fatalf("%s: served after %v", label, f.Took)
+				}
+			case want.outcome:
+				failed++
+				if f.Took < want.after || f.Took > want.after+slack {
+					t.Fatalf("%s: fails after %v", label, f.Took)
+				}
+			default:
+				t.Fatalf("%s: %v", label, f.Outcome)
+			}
+		})
+		within(t, label+": share that fails", float64(failed)/float64(ended), 1-1000.0/1100, 0.05)
+		if w := c.Wait.P99.Value; w > want.after+10*ms {
+			t.Errorf("%s: p99 of wait %v", label, w)
+		}
+		if want.after > time.Second && least < want.after*9/10 {
+			t.Errorf("%s: somebody is served after %v, want nearly %v", label, least, want.after)
+		}
+	}
+	c, _ := tell(t, "codel-drops", "a burst of 200")
+	if c.Requests.OK != 200 || c.Makespan.Value != 200*ms {
+		t.Errorf("burst: %+v in %v, want all 200 in 200 ms", c.Requests, c.Makespan.Value)
+	}
+}

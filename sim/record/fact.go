@@ -153,7 +153,7 @@ const (
 	DeadlockDetected           // 40P01: it waited for a lock in a circle
 	RequestTimeout             // the deadline of the whole request
 	HookRejected               // a hook of the pool said no
-	QueueTimeout               // a pooler's query wait timeout
+	QueueTimeout               // a pooler's query wait timeout, or a pool that keeps its queue short
 	TransientError             // a retryable error of the database of no particular kind
 	OtherError                 // an error of no particular kind
 	Failed                     // the request's own failure (a fail step)
