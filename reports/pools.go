@@ -46,7 +46,7 @@ func poolRows(c *record.Cell) []poolRow {
 		p := &c.Pools[i]
 		s := serviceOf(c, p)
 		if s == nil || !collapses(c) {
-			rows = append(rows, poolRow{digest.Printable(p.Name), plain, p})
+			rows = append(rows, poolRow{digest.Printable(poolName(p)), plain, p})
 		}
 		if s == nil || i+1 < len(c.Pools) && c.Pools[i+1].Service == p.Service {
 			continue
@@ -70,6 +70,14 @@ func poolRows(c *record.Cell) []poolRow {
 		}})
 	}
 	return rows
+}
+
+// poolName names a pool, or who uses that of another.
+func poolName(p *record.PoolCell) string {
+	if p.PoolOf != "" {
+		return p.Name + " (on " + p.PoolOf + ")"
+	}
+	return p.Name
 }
 
 // serviceOf returns the totals of the service that a pool belongs to, nil if it is the only one.

@@ -528,6 +528,14 @@ services:
 	}
 }
 
+// twoClasses has one pool and two services.
+const twoClasses = `
+until: drained
+services:
+  - {name: b, pool_of: a, workload: {clients: 2, repeat: 1, request: [acquire, acquire, release, release]}}
+  - {name: a, pool: {model: semaphore}, workload: {clients: 3, repeat: 1, request: [acquire, release]}}
+`
+
 // TestSizesToTry: from 1 to two past what the limit allows, but no more than the clients can use.
 func TestSizesToTry(t *testing.T) {
 	numbers := func(key string, to int) string {
@@ -553,6 +561,9 @@ func TestSizesToTry(t *testing.T) {
 		{crowd, []string{"sweep={pool.max: [3, 9]}"}, "pool.max=3,9"},
 		{crowd, []string{"sweep={strategy: {a: {pool.max: 3}}}", "server.connection_limit=5"}, numbers("pool.max", 7)},
 		{builtIn(t, "lab-fleet-of-12"), []string{"sweep={services.app.pool.acquire_timeout: [1s]}"}, numbers("services.app.pool.max", 10)},
+		// Three clients, and two that want two connections each; and the one size there is to choose, with anything at all.
+		{twoClasses, nil, numbers("services.a.pool.max", 3+2*2+1)},
+		{twoClasses, []string{"services.b.workload={arrivals: {poisson: 1/s}, limit: 1, request: [acquire, release]}"}, numbers("services.a.pool.max", 64)},
 	} {
 		base, _ := mustLoad(t, c.src, scenarios.Options{Set: c.set})
 		if got, err := Sizes(base); err != nil || got != c.want {

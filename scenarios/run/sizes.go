@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,20 @@ import (
 // mostSizes is the largest size that is tried when nobody says which.
 const mostSizes = 256
 
-// Sizes returns the sizes to try for the pool of a scenario with one service, as an axis for scenarios.Options.Over: those of the
+// Sizes returns the sizes to try for the pool of a scenario with one pool, as an axis for scenarios.Options.Over: those of the
 // scenario's own sweep, or else all from 1 to what the server's limit allows each instance, and two more to show what is past it.
 // Without a limit the cores and the clients say where it makes no sense to go on.
 func Sizes(s *scenarios.Scenario) (axis string, err error) {
 	all := s.All()
+	of := 0 // the service that has the pool
+	for i := range all {
+		if all[i].PoolOf == "" {
+			of = i
+		}
+	}
+	if !slices.ContainsFunc(all, func(v scenarios.Service) bool { return v.Owner() != all[of].Name }) {
+		all = all[of : of+1]
+	}
 	if len(all) != 1 {
 		var keys []string
 		for i := range all {
@@ -32,7 +42,7 @@ func Sizes(s *scenarios.Scenario) (axis string, err error) {
 		return "", fmt.Errorf("there are %d services: say which pool to size with --over, as in --over %s=1..20 (there are %s)", len(all), keys[0], wording.And(keys))
 	}
 	v := &all[0]
-	key := sizeKey(s, 0)
+	key := sizeKey(s, of)
 	if key == "" {
 		return "", fmt.Errorf("the model %s has no size to choose: set another with --set pool=MODEL", v.Pool.Model)
 	}
@@ -83,10 +93,15 @@ func lastSize(s *scenarios.Scenario, v *scenarios.Service) int {
 	case s.Server.Cores > 0:
 		n = max(16, 4*s.Server.Cores/v.Instances)
 	}
-	if d := demand(v.WorkloadOf(0)); d > 0 {
-		n = min(n, d+1)
+	d := 0
+	for _, u := range s.Users(v.Name) {
+		one := demand(u.WorkloadOf(0))
+		if one == 0 {
+			return max(min(n, mostSizes), 2)
+		}
+		d += one
 	}
-	return max(min(n, mostSizes), 2)
+	return max(min(n, d+1, mostSizes), 2)
 }
 
 // demand returns how many connections the requests of a workload can hold at once, 0 for any number.
