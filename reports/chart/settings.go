@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"slices"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -40,7 +41,28 @@ type entity struct {
 	part       bool // a service of the row before
 	requests   record.Requests
 	throughput record.Float
-	latency    *record.Summary
+	latency    *record.Summary // nil: it is shown service by service
+	failed     *record.Summary // how long failing took
+}
+
+// farAbove is how many times the p99 the maximum is, at least, to have a mark of its own.
+const farAbove = 3
+
+// longest returns the maximum, if it tells more than the percentiles.
+func (e *entity) longest() (time.Duration, bool) {
+	if e.latency == nil {
+		return 0, false
+	}
+	top, p99 := e.latency.Max, e.latency.P99
+	return top.Value, top.Known && (!p99.Known || top.Value/farAbove > p99.Value)
+}
+
+// failing returns the median of how long failing took, which may not be known, and the longest.
+func (e *entity) failing() (median, longest record.Duration) {
+	if e.failed == nil || e.requests.Failed == 0 {
+		return record.Duration{}, record.Duration{}
+	}
+	return e.failed.P50, e.failed.Max
 }
 
 const (
@@ -48,7 +70,7 @@ const (
 	mostParts   = 6 // services that have rows of their own
 	highRow     = 22
 	lowRow      = 17 // of a service
-	rowsTop     = 96
+	rowsTop     = 110
 	rowsFoot    = 34
 	widestLabel = 190
 )
@@ -73,10 +95,19 @@ func newRows(r *record.Result) *rows {
 		if name == "" && len(services) > 0 {
 			name = "all services"
 		}
-		c.rows = append(c.rows, entity{name, false, cell.Requests, cell.Throughput, &cell.Latency})
+		all := entity{name, false, cell.Requests, cell.Throughput, &cell.Latency, &cell.FailedAfter}
+		if len(services) > 0 && len(ofDurations(c.limits, "")) == 0 {
+			all.latency, all.failed = nil, nil // percentiles of unlike requests together say little
+		}
+		c.rows = append(c.rows, all)
 		for _, p := range services {
 			c.services = true
-			c.rows = append(c.rows, entity{digest.Printable(p.Name), true, p.Requests, p.Throughput, &p.Latency})
+			e := entity{digest.Printable(p.Name), true, p.Requests, p.Throughput, &p.Latency, nil}
+			if h := p.Curves.Failed; h != nil {
+				failed := h.Summary()
+				e.failed = &failed
+			}
+			c.rows = append(c.rows, e)
 		}
 	}
 	return c
@@ -137,7 +168,7 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	} else {
 		what += " by service"
 	}
-	top := s.title(r, what, strings.TrimSpace("Latency is that of served requests; hollow where some failed."+c.remark)) - 14
+	top := s.title(r, what, strings.TrimSpace("Latency is that of served requests; hollow where some failed."+c.remark)) - 28
 
 	var wide vg.Length
 	for i := range c.rows {
@@ -152,11 +183,24 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 
 	bottom := vg.Length(margin + rowsFoot)
 	var rates, times []float64
+	var entries []entry
 	for i := range c.rows {
 		rates = append(rates, heights([]mark{throughputMark(&record.Cell{Throughput: c.rows[i].throughput})})...)
-		for _, q := range percentiles {
-			times = append(times, heights([]mark{q.of(&record.Cell{Latency: *c.rows[i].latency})})...)
+		times = append(times, c.rows[i].times()...)
+	}
+	for _, q := range percentiles {
+		if c.some(func(e *entity) bool { return e.latency != nil && q.of(&record.Cell{Latency: *e.latency}).known }) {
+			entries = append(entries, entry{name: q.name, color: q.color, width: 4})
 		}
+	}
+	if c.some(func(e *entity) bool { _, far := e.longest(); return far }) {
+		entries = append(entries, entry{name: "max", color: black, shape: tickShape})
+	}
+	if c.some(func(e *entity) bool { median, _ := e.failing(); return median.Known }) {
+		entries = append(entries, entry{name: "failed after, p50", color: red, shape: crossShape})
+	}
+	if c.some(func(e *entity) bool { _, longest := e.failing(); return longest.Known }) {
+		entries = append(entries, entry{name: "failed after, max", color: red, shape: tickShape})
 	}
 	set := func(place *scale, s scale) { s.from, s.to = place.from, place.to; *place = s }
 	set(&throughput, upTo(within(rates, of(c.limits, "throughput")), 1e9, 0.3)) // for the figures
@@ -170,11 +214,8 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	q.columns(latency.durations(), "latency")
 	f.columns([]tick{{v: 0, label: "0 %"}, {v: failed.hi, label: trimmed(failed.hi*100) + " %"}}, "failed")
 	p.text(p.x.from, top+5, start, "Throughput", headInk)
-	var entries []entry
-	for _, quantile := range percentiles {
-		entries = append(entries, entry{name: quantile.name, color: quantile.color, width: 4})
-	}
-	q.head("Latency", entries...)
+	p.text(q.x.from, top+5, start, "Latency", headInk)
+	p.legend(q.x.from-space, width-margin, top+19, entries)
 	f.text(f.x.from, top+5, start, "Failed", headInk)
 
 	y, stretch := top, (top-bottom)/c.needed()
@@ -189,7 +230,7 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 		k := c.ink(e)
 		s.text(margin+c.indent(e), mid-3, start, k.fit(e.name, left-margin-c.indent(e)-space), k)
 		p.rate(e, mid, c.high(e)*0.3)
-		q.spread(e, mid)
+		q.spread(e, mid, c.high(e)*0.22)
 		f.share(e, mid, c.high(e)*0.3)
 	}
 	p.limitColumns(of(c.limits, "throughput"))
@@ -248,24 +289,69 @@ func (p *panel) rate(e *entity, y, half vg.Length) {
 	p.text(x+3, y-3, start, digest.Rate(f.Value), labelInk)
 }
 
-// spread draws the percentiles of latency on one line, with their intervals.
-func (p *panel) spread(e *entity, y vg.Length) {
+// times are the durations that the row must have room for.
+func (e *entity) times() []float64 {
+	var all []float64
+	if e.latency != nil {
+		for _, q := range percentiles {
+			all = append(all, heights([]mark{q.of(&record.Cell{Latency: *e.latency})})...)
+		}
+	}
+	if longest, far := e.longest(); far {
+		all = append(all, float64(longest))
+	}
+	median, longest := e.failing()
+	for _, d := range []record.Duration{median, longest} {
+		if d.Known {
+			all = append(all, float64(d.Value))
+		}
+	}
+	return all
+}
+
+// some reports whether some row is such.
+func (c *rows) some(such func(*entity) bool) bool {
+	for i := range c.rows {
+		if such(&c.rows[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// spread draws the percentiles of latency on one line, with their intervals, and the maximum if that is far above them; below it,
+// how long failing took.
+func (p *panel) spread(e *entity, y, apart vg.Length) {
+	if median, longest := e.failing(); longest.Known {
+		p.failing(median, longest, y-apart)
+		y += apart
+	}
+	if e.latency == nil {
+		return
+	}
 	var marks []mark
 	for _, q := range percentiles {
 		marks = append(marks, q.of(&record.Cell{Latency: *e.latency}))
 	}
-	if !marks[0].known {
+	first := slices.IndexFunc(marks, func(m mark) bool { return m.known })
+	longest, far := e.longest()
+	if first < 0 && !far {
 		p.text(p.x.from+3, y-3, start, digest.Dash, labelInk)
 		return
 	}
 	careful := e.requests.Failed > 0
-	last := marks[0]
+	var line []vg.Point
 	for _, m := range marks {
 		if m.known {
-			last = m
+			line = append(line, vg.Point{X: p.x.at(m.y), Y: y})
 		}
 	}
-	p.line(grey, 1, careful, vg.Point{X: p.x.at(marks[0].y), Y: y}, vg.Point{X: p.x.at(last.y), Y: y})
+	if far {
+		at := vg.Point{X: p.x.at(float64(longest)), Y: y}
+		line = append(line, at)
+		p.mark(tickShape, black, at)
+	}
+	p.line(grey, 1, careful, line[0], line[len(line)-1])
 	for i, q := range percentiles {
 		if m := marks[i]; m.known && m.interval {
 			p.StrokeLines(draw.LineStyle{Color: q.color, Width: 2.2}, []vg.Point{{X: p.x.at(m.lo), Y: y}, {X: p.x.at(m.hi), Y: y}})
@@ -277,6 +363,17 @@ func (p *panel) spread(e *entity, y vg.Length) {
 			p.dot(q.color, 4.6-vg.Length(i), careful, vg.Point{X: p.x.at(m.y), Y: y})
 		}
 	}
+}
+
+// failing draws the median and the longest of how long failing took.
+func (p *panel) failing(median, longest record.Duration, y vg.Length) {
+	to := vg.Point{X: p.x.at(float64(longest.Value)), Y: y}
+	if median.Known {
+		from := vg.Point{X: p.x.at(float64(median.Value)), Y: y}
+		p.line(red, 0.8, false, from, to)
+		p.mark(crossShape, red, from)
+	}
+	p.mark(tickShape, red, to)
 }
 
 // share draws a bar of the share that failed, with the figure.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"poolwise/reports/internal/reporttest"
 	"poolwise/sim/record"
@@ -67,6 +68,50 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestSettingsShowTheLongest: where there are too few requests for a p99, or the maximum is far above it, the maximum has a mark; how
+// long failing took has marks of its own. The legend has what is drawn.
+func TestSettingsShowTheLongest(t *testing.T) {
+	row := func(name string, ok, failed int64) reporttest.Row {
+		r := reporttest.Row{Settings: reporttest.Set("variant", name), Took: time.Second, OK: ok, Failed: failed, P50: 10 * time.Millisecond, P99: 20 * time.Millisecond}
+		if failed > 0 {
+			r.How = record.AcquireTimeout
+		}
+		return r
+	}
+	result := func(rows ...reporttest.Row) *record.Result { return reporttest.Result("longest", "", rows, 1) }
+	far := result(row("a", 400, 0), row("b", 400, 0))
+	far.Cells[0].Latency.Max = record.Exact(70 * time.Millisecond)
+	for name, c := range map[string]struct {
+		r    *record.Result
+		want []string // of the legend, after p50
+	}{
+		"enough": {result(row("a", 400, 0), row("b", 400, 0)), []string{"p95", "p99"}},
+		"few":    {result(row("a", 8, 0), row("b", 8, 1)), []string{"max", "failed after, max"}},
+		"some":   {result(row("a", 30, 0), row("b", 400, 2)), []string{"p95", "p99", "max", "failed after, p50", "failed after, max"}},
+		"far":    {far, []string{"p95", "p99", "max"}},
+	} {
+		d := settings(t, c.r)
+		for _, entry := range []string{"p95", "p99", "max", "failed after, p50", "failed after, max"} {
+			if want := slices.Contains(c.want, entry); d.has(entry) != want {
+				t.Errorf("%s: legend has %q: %v, want %v", name, entry, !want, want)
+			}
+		}
+	}
+	// 20 ms and 70 ms on one scale from 0: the mark is where it must be.
+	d := settings(t, far)
+	twenty := d.where("20 ms").x+float64(labelInk.width("20 ms"))/2
+	var ticks []float64
+	for _, p := range d.paths {
+		if p.style == "fill:none;stroke:#000000;stroke-width:1.8" {
+			ticks = append(ticks, p.x[0])
+		}
+	}
+	forty := d.where("40 ms").x + float64(labelInk.width("40 ms"))/2
+	if want := twenty + 2.5*(forty-twenty); len(ticks) != 2 || ticks[1] < want-1 || ticks[1] > want+1 {
+		t.Errorf("the maxima are marked at %v, want one in the legend and one at %v", ticks, want)
+	}
+}
+
 // TestSettingsOfServices: each service of a few has a row below that of all, and one with several instances has one.
 func TestSettingsOfServices(t *testing.T) {
 	r := services()
@@ -78,6 +123,12 @@ func TestSettingsOfServices(t *testing.T) {
 			t.Errorf("no text %q in %v", want, d.texts)
 		}
 	}
+	// Percentiles of unlike requests together are drawn only if a check is about them.
+	dots := func(d drawing) int { return d.filled("56B4E9") }
+	if all, one := dots(settings(t, reporttest.Check(r, "p(99)<1s"))), dots(d); all != one+1 {
+		t.Errorf("%d light blue areas, with the total %d, want one more", one, all)
+	}
+	r.Checks = nil
 	all, err := All(r, "svg")
 	if err != nil {
 		t.Fatal(err)

@@ -135,6 +135,25 @@ func (s *sheet) dot(c color.Color, radius vg.Length, hollow bool, p vg.Point) {
 	}
 }
 
+// shape is that of a mark that is no dot.
+type shape uint8
+
+const (
+	tickShape  shape = 1 + iota // a short upright line
+	crossShape                  // two lines across each other
+)
+
+// mark draws a mark.
+func (s *sheet) mark(as shape, c color.Color, p vg.Point) {
+	at := func(x, y vg.Length) vg.Point { return vg.Point{X: p.X + x, Y: p.Y + y} }
+	if as == tickShape {
+		s.line(c, 1.8, false, at(0, -4), at(0, 4))
+		return
+	}
+	s.line(c, 1.4, false, at(-3, -3), at(3, 3))
+	s.line(c, 1.4, false, at(-3, 3), at(3, -3))
+}
+
 // render draws a chart of the usual size in a format.
 func render(format string, paint func(*sheet)) ([]byte, error) {
 	return renderHigh(format, height, paint)
@@ -190,6 +209,7 @@ type entry struct {
 	dashed bool
 	hollow bool      // a hollow mark instead of a line
 	patch  bool      // an area instead of a line
+	shape  shape     // a mark instead of a line
 	width  vg.Length // of the line; 0 for the usual
 }
 
@@ -205,6 +225,8 @@ func (s *sheet) entry(x, y vg.Length, e entry) {
 	switch {
 	case e.hollow:
 		s.dot(e.color, 3, true, vg.Point{X: x + sample - 4, Y: y + 3})
+	case e.shape > 0:
+		s.mark(e.shape, e.color, vg.Point{X: x + sample - 4, Y: y + 3})
 	case e.patch:
 		s.rectangle(e.color, x+sample-9, y-1, x+sample, y+8)
 	default:

@@ -44,6 +44,10 @@ func TestGroups(t *testing.T) {
 	if l := c.Levels.InUse; l.Max.Value != 15 || l.Final.Value != 7 {
 		t.Errorf("in use, all together: %+v", l)
 	}
+	// Curves are of services, and of pools in none, not of instances.
+	if h := s.Curves.Latency; h == nil || h.N() != 5 || c.Pools[0].Curves.Latency == nil || c.Pools[1].Curves.Latency != nil {
+		t.Errorf("curves %+v, %+v, %+v", s.Curves, c.Pools[0].Curves, c.Pools[1].Curves)
+	}
 	for check, want := range map[string]Status{
 		"ok{service=app}==5": Passed, "in_use.max{service=app}==8": Passed, "ok{service=app-2}==3": Passed, "ok{service=web}==0": NotEvaluated,
 	} {

@@ -16,7 +16,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	if len(runs) > 1 {
 		for i := range runs {
 			one := Merge(settings, pools, runs[i:i+1])
-			one.Curves = Curves{}
+			one.dropCurves()
 			c.Each = append(c.Each, one)
 		}
 	}
@@ -69,6 +69,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	}
 	c.Services = c.mergeGroups(runs)
 	c.nameOwners(runs[0], pools)
+	c.keepCurves()
 	return c
 }
 
@@ -86,7 +87,37 @@ func mergePools(name string, first, n int, runs []*Run) PoolCell {
 	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
 	pc.Arrivals = mergeArrivals(runs, parts)
 	pc.FailedRate = mergeFailedRate(parts)
+	pc.Curves = Curves{Latency: &merged.Latency, Wait: &merged.Wait, Failed: &merged.Failed}
 	return pc
+}
+
+// dropCurves forgets the curves of all.
+func (c *Cell) dropCurves() {
+	c.Curves = Curves{}
+	dropCurves(c.Pools)
+	dropCurves(c.Services)
+}
+
+func dropCurves(pools []PoolCell) {
+	for i := range pools {
+		pools[i].Curves = Curves{}
+	}
+}
+
+// keepCurves forgets the curves of instances, and those of services if there are many: histograms are large.
+func (c *Cell) keepCurves() {
+	n := len(c.Services)
+	for i := range c.Pools {
+		if c.Pools[i].Service == "" {
+			n++
+		} else {
+			dropCurves(c.Pools[i : i+1])
+		}
+	}
+	if n > MaxCourses {
+		dropCurves(c.Pools)
+		dropCurves(c.Services)
+	}
 }
 
 // mergeParts merges the parts of each run, then the runs, into merged, and describes the result.

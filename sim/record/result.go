@@ -100,6 +100,8 @@ type PoolCell struct {
 	Throughput Float    `json:"throughput"`
 	FailedRate Float    `json:"failed_rate"`
 	Levels     Levels   `json:"levels"`
+
+	Curves Curves `json:"-"` // of services, and of pools that are in none, if there are not more than MaxCourses; without levels
 }
 
 // Requests counts requests, summed over the replications. Total = OK + Failed + Unfinished.
