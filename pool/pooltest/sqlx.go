@@ -78,7 +78,7 @@ func buildSqlx(w *World, c *Case) error {
 	so.CloseHard = dist.Fixed(time.Duration(s.CloseHard))
 	addFaults(&so, s.ConnectError, server.Fault{Error: true})
 	addFaults(&so, s.TransientError, server.Fault{TransientError: true})
-	addFaults(&so, s.Stall, server.Fault{Stall: true})
+	addFaults(&so, s.Stall, server.Fault{ConnectHang: true})
 	if err := valid("server", so.Validate); err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func (c *talk) serverOption(o *server.Options, arg string) {
 	case "auth":
 		fault.AuthFailure = true
 	case "stall":
-		fault.Stall = true
+		fault.ConnectHang = true
 	default:
 		c.t.Fatalf("unknown server option %s", key)
 	}

@@ -33,8 +33,10 @@ func nameFault(f *server.Fault) string {
 	switch {
 	case f.Refuse:
 		return "connects refused"
-	case f.Stall:
+	case f.ConnectHang:
 		return "connects hang"
+	case f.Stall:
+		return "server stalls"
 	case f.Error, f.TransientError:
 		return "connects fail"
 	case f.StartingUp:

@@ -116,7 +116,7 @@ server:
   faults:
     - {at: 1s, restart: true, for: 200ms}
     - {at: 2s, terminate: 2}
-    - {at: 3s, stall: true, for: 300ms}
+    - {at: 3s, connect_hang: true, for: 300ms}
     - {at: 4s, partition: true, for: 100ms}
     - {at: 5s, drop_idle: {after: 20ms, hang: 50ms}, for: 1s}
     - {at: 6500ms, failover: {hang: 100ms}, for: 300ms}

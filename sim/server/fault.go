@@ -18,7 +18,7 @@ type Fault struct {
 
 	// Windows. Half-open: what happens exactly at At is struck, what happens exactly at At+For is not.
 	Refuse         bool               `yaml:"refuse" doc:"connects that start in the interval are refused after refuse_after"`
-	Stall          bool               `yaml:"stall" doc:"connects that start in the interval are accepted and never finish their handshake"`
+	ConnectHang    bool               `yaml:"connect_hang" doc:"connects that start in the interval are accepted and never finish their handshake"`
 	Error          bool               `yaml:"error" doc:"connects that would succeed in the interval fail with an error that is not worth a retry"`
 	TransientError bool               `yaml:"transient_error" doc:"connects that would succeed in the interval fail with an error that is"`
 	StartingUp     bool               `yaml:"starting_up" doc:"connects that would succeed in the interval fail with 57P03, cannot_connect_now"`
@@ -26,6 +26,7 @@ type Fault struct {
 	Connect        *dist.Distribution `yaml:"connect" doc:"connects that start in the interval take so long"`
 	Slow           float64            `yaml:"slow" doc:"query phases that start in the interval take so many times as long"`
 	ReadOnly       bool               `yaml:"read_only" doc:"every query that starts in the interval fails: a standby, or a primary that was demoted; sessions and connects go on"`
+	Stall          bool               `yaml:"stall" doc:"the server stands still: what it is at goes on at the end of the interval, and what comes meanwhile begins then"`
 	Partition      bool               `yaml:"partition" doc:"nothing passes the network: what is sent or would be answered in the interval is at its end"`
 	DropIdle       *DropIdle          `yaml:"drop_idle" doc:"a firewall forgets sessions that were idle for some time"`
 
@@ -62,7 +63,7 @@ type effectID uint8
 
 const (
 	refuse effectID = iota
-	stall
+	connectHang
 	failError
 	failTransient
 	failStartingUp
@@ -70,6 +71,7 @@ const (
 	connectTime
 	slow
 	readOnly
+	stall
 	partition
 	dropIdle
 	restart
@@ -81,7 +83,7 @@ const (
 
 var effects = [numEffects]effect{
 	refuse:         {"refuse", true, func(f *Fault) bool { return f.Refuse }, nil},
-	stall:          {"stall", true, func(f *Fault) bool { return f.Stall }, nil},
+	connectHang:    {"connect_hang", true, func(f *Fault) bool { return f.ConnectHang }, nil},
 	failError:      {"error", true, func(f *Fault) bool { return f.Error }, nil},
 	failTransient:  {"transient_error", true, func(f *Fault) bool { return f.TransientError }, nil},
 	failStartingUp: {"starting_up", true, func(f *Fault) bool { return f.StartingUp }, nil},
@@ -94,6 +96,7 @@ var effects = [numEffects]effect{
 			bad("slow", fmt.Sprintf("want a factor above 0 and at most 1e6, have %v", f.Slow))
 		}
 	}},
+	stall:     {"stall", true, func(f *Fault) bool { return f.Stall }, nil},
 	readOnly:  {"read_only", true, func(f *Fault) bool { return f.ReadOnly }, nil},
 	partition: {"partition", true, func(f *Fault) bool { return f.Partition }, nil},
 	dropIdle: {"drop_idle", true, func(f *Fault) bool { return f.DropIdle != nil }, func(f *Fault, bad func(string, string)) {
@@ -172,7 +175,8 @@ type window struct {
 type incident struct {
 	effect effectID
 	fault  *Fault
-	over   bool // the window ends
+	over   bool     // the window ends
+	until  sim.Time // of a stall
 }
 
 // addFaults compiles the timeline: windows are looked up when they may count, incidents are events.
@@ -190,6 +194,10 @@ func (s *Server) addFaults() {
 			}
 			if id == readOnly {
 				s.switches(f, from, to)
+				continue
+			}
+			if id == stall {
+				s.incident(from, incident{effect: stall, fault: f, until: to})
 				continue
 			}
 			if e.window {
@@ -256,6 +264,8 @@ func (s *Server) happen(i incident) {
 		}
 	case kill:
 		s.Kill(int32(i.fault.Kill))
+	case stall:
+		s.standStill(i.until)
 	case readOnly:
 		if i.over {
 			s.readOnly--
@@ -273,3 +283,39 @@ func (s *Server) happen(i incident) {
 	}
 	s.dispatch()
 }
+
+// standStill lets the server stand still until a time: whatever it is at is put off. What begins meanwhile is put off where it begins.
+func (s *Server) standStill(until sim.Time) {
+	now := s.sim.Now()
+	longer := until.Sub(max(now, s.stalledUntil))
+	if longer <= 0 {
+		return
+	}
+	for o := range s.ops {
+		p := &s.ops[o]
+		if p.timer != (sim.Timer{}) && p.needsServer() {
+			s.wake(p)
+			s.sleepFor(Op(o), p, p.stage, p.due.Add(longer).Sub(now))
+		}
+	}
+	s.stalledUntil = until
+	if s.shared.used {
+		s.shared.advance()
+		s.shared.since = until
+		s.shared.rearm()
+	}
+}
+
+// needsServer reports whether the present wait of an operation is for something that the server does.
+func (p *operation) needsServer() bool {
+	switch p.stage {
+	case running, waiting:
+		return true
+	case travelling, ending:
+		return (p.kind == opConnect || p.kind == opPing) && p.outcome == record.OK
+	}
+	return false
+}
+
+// stalledFor returns how long the server goes on standing still.
+func (s *Server) stalledFor() time.Duration { return max(s.stalledUntil.Sub(s.sim.Now()), 0) }

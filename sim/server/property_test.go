@@ -452,6 +452,8 @@ func TestRandomHistories(t *testing.T) {
 			switch id {
 			case refuse:
 				f.Refuse = true
+			case connectHang:
+				f.ConnectHang = true
 			case stall:
 				f.Stall = true
 			case failError:

@@ -42,6 +42,7 @@ type Server struct {
 	cancels                   sim.Stream
 	windows                   [numEffects][]window
 	incidents                 []incident
+	stalledUntil              sim.Time
 
 	ops          []operation
 	freeOps      []Op
@@ -290,6 +291,10 @@ func (s *Server) slept(o Op) {
 // arrive starts the phases of a query, or of a login.
 func (s *Server) arrive(o Op) {
 	p := &s.ops[o]
+	if s.stalledUntil > s.sim.Now() {
+		s.holdUntil(o, p, travelling, s.stalledUntil)
+		return
+	}
 	p.inside = true
 	s.shared.active(+1)
 	if p.query.draws && p.kind == opQuery {
@@ -322,7 +327,7 @@ func (s *Server) nextPhase(o Op) {
 			return
 		}
 		s.noteBegan(p, 0)
-		s.sleepFor(o, p, waiting, ph.withOverhead(s.phaseTime(p, ph)))
+		s.sleepFor(o, p, waiting, plus(ph.withOverhead(s.phaseTime(p, ph)), s.stalledFor()))
 		return
 	}
 	s.leave(p)
@@ -387,7 +392,7 @@ func (s *Server) wantCore(o Op, p *operation, ph *phase) {
 
 // run holds a core, just taken, for the time of a phase.
 func (s *Server) run(o Op, p *operation, ph *phase) {
-	if ph.lane && len(s.windows[slow]) == 0 && !s.shared.contended {
+	if ph.lane && len(s.windows[slow]) == 0 && !s.shared.contended && s.stalledUntil == 0 {
 		s.sleep(o, p, running, &ph.latency)
 		return
 	}
@@ -395,7 +400,7 @@ func (s *Server) run(o Op, p *operation, ph *phase) {
 	if s.shared.contended {
 		d = s.shared.slowed(d)
 	}
-	s.sleepFor(o, p, running, ph.withOverhead(d))
+	s.sleepFor(o, p, running, plus(ph.withOverhead(d), s.stalledFor()))
 }
 
 // dispatch gives free cores to those that wait for one.

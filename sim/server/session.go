@@ -44,7 +44,7 @@ func (s *Server) Connect(c Caller, r sim.Reply) Op {
 	s.attempts++
 	s.stats.Attempts++
 	s.sink.Note(record.Fact{At: s.sim.Now(), Kind: record.ConnectBegan, Request: -1, Pool: c.Pool})
-	if s.during(stall) != nil {
+	if s.during(connectHang) != nil {
 		p.stage, p.due = stuck, sim.Forever
 		return o
 	}
@@ -67,8 +67,13 @@ func (s *Server) Connect(c Caller, r sim.Reply) Op {
 	return o
 }
 
-// send lets a new operation wait for a latency, behind a partition if there is one.
+// send lets a new operation wait for a latency, behind a partition if there is one, or if it needs an answer from the server, behind
+// a stall.
 func (s *Server) send(o Op, p *operation, st stage, l *latency) {
+	if s.stalledUntil > s.sim.Now() && (p.kind == opConnect || p.kind == opPing) {
+		s.holdUntil(o, p, st, s.stalledUntil.Add(l.withOverhead(l.sample(&p.rand))))
+		return
+	}
 	if len(s.windows[partition]) > 0 {
 		if w := s.during(partition); w != nil {
 			s.holdUntil(o, p, st, w.to.Add(l.withOverhead(l.sample(&p.rand))))

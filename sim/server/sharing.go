@@ -25,7 +25,7 @@ type sharing struct {
 	atServer  int // queries at the server: the n of contention
 
 	now   vtime
-	since sim.Time // the instant of now
+	since sim.Time // the instant of now, later than the clock's while the server stands still
 	heap  []share
 	seq   uint64
 	timer sim.Timer
@@ -120,10 +120,10 @@ func (h *sharing) rate() (num, den uint64) {
 // advance brings virtual time up to the clock.
 func (h *sharing) advance() {
 	t := h.srv.sim.Now()
-	dt := uint64(t - h.since)
-	if dt == 0 {
+	if t <= h.since { // also while the server stands still
 		return
 	}
+	dt := uint64(t - h.since)
 	h.srv.cores.count(t, 0)
 	h.since = t
 	if len(h.heap) == 0 {
@@ -233,7 +233,7 @@ func (h *sharing) rearm() {
 	s.sim.Cancel(h.timer)
 	h.timer = sim.Timer{}
 	if len(h.heap) > 0 {
-		if at := s.sim.Now().Add(h.until(h.heap[0].end)); at < sim.Forever {
+		if at := max(s.sim.Now(), h.since).Add(h.until(h.heap[0].end)); at < sim.Forever {
 			h.timer = s.sim.ArmAt(at, sim.Event{To: s.id, Kind: shareDue})
 		}
 	}
