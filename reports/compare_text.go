@@ -88,7 +88,7 @@ func (c *Comparison) headline() []string {
 	if u := len(c.Unmatched.Before) + len(c.Unmatched.After); u > 0 {
 		says = append(says, "Not compared: "+strings.Join(c.unmatched(), "; ")+".")
 	}
-	return append(says, checks(c.Checks)...)
+	return append(says, checks(c.after)...)
 }
 
 func is(n int64) string {

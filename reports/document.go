@@ -162,24 +162,44 @@ func (t *table) tidy() {
 	t.drop("cores", digest.Dash)
 }
 
-// failureTable says how requests failed, in the cells where some did.
+// failureTable says how requests failed, in the cells where some did: in each service, if there are several.
 func failureTable(r *record.Result) *table {
 	t := &table{title: "Failures"}
 	keys := settingKeys(r)
-	for _, c := range r.Cells {
+	row := func(q record.Requests, rate record.Float, after record.Summary, timeouts record.Timeouts) {
+		t.figure("requests", "failed", digest.Count(q.Failed), bad)
+		t.float("requests", "share", rate, digest.Share, digest.ShareMargin)
+		t.duration("failed after", "p50", after.P50, plain)
+		t.duration("failed after", "max", after.Max, plain)
+		t.text("", "outcomes", outcomes(q.Outcomes), plain)
+		t.text("", "when acquires timed out", timedOut(timeouts), plain)
+		t.end()
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
 		if c.Requests.Failed == 0 {
 			continue
 		}
-		settingColumns(t, keys, c.Settings, false)
-		t.figure("requests", "failed", digest.Count(c.Requests.Failed), bad)
-		t.float("requests", "share", c.FailedRate, digest.Share, digest.ShareMargin)
-		t.duration("failed after", "p50", c.FailedAfter.P50, plain)
-		t.duration("failed after", "max", c.FailedAfter.Max, plain)
-		t.text("", "outcomes", outcomes(c.Requests.Outcomes), plain)
-		t.text("", "when acquires timed out", timedOut(c.Timeouts), plain)
-		t.end()
+		services := eachService(c)
+		if len(services) < 2 {
+			settingColumns(t, keys, c.Settings, false)
+			t.text("", "service", "", plain)
+			row(c.Requests, c.FailedRate, c.FailedAfter, c.Timeouts)
+			continue
+		}
+		blank := false
+		for _, p := range services {
+			if p.Requests.Failed > 0 {
+				settingColumns(t, keys, c.Settings, blank)
+				t.text("", "service", digest.Printable(p.Name), plain)
+				t.key = len(keys) + 1
+				row(p.Requests, p.FailedRate, p.FailedAfter, p.Timeouts)
+				blank = true
+			}
+		}
 	}
 	t.drop("when acquires timed out", "")
+	t.drop("service", "")
 	return t
 }
 

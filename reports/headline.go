@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func headline(r *record.Result) []string {
 		says = append(says, gridHeadline(r)...)
 	}
 	says = append(says, leaks(r)...)
-	return append(says, checks(r.Checks)...)
+	return append(says, checks(r)...)
 }
 
 // sweep returns the line of a result that varies one setting, a number, and nothing else.
@@ -194,18 +195,27 @@ func sweepHeadline(l *digest.Line) []string {
 	return append(overloadedAlong(l), says...)
 }
 
-// overloadedAlong says where along a line more is asked for than there is.
-func overloadedAlong(l *digest.Line) []string {
-	var points []int
+// overloadedAlong says where along a line more is asked for than there is, with the figures of where it is most.
+func overloadedAlong(l *digest.Line) (says []string) {
+	var kinds []string
+	points := map[string][]int{}
 	for i, p := range l.Points {
-		if overloaded(p.Cell) != "" {
-			points = append(points, i)
+		if kind := overloadKind(p.Cell); kind != "" {
+			if points[kind] == nil {
+				kinds = append(kinds, kind)
+			}
+			points[kind] = append(points[kind], i)
 		}
 	}
-	if points == nil {
-		return nil
+	for _, kind := range kinds {
+		first, at := l.Points[points[kind][0]], points[kind]
+		text := overloaded(first.Cell)
+		if slices.ContainsFunc(at, func(i int) bool { return overloaded(l.Points[i].Cell) != text }) {
+			text = kind + " (" + lacking(first.Cell) + " at " + first.Label + ")"
+		}
+		says = append(says, "At "+digest.Printable(l.Key)+" "+values(l, at)+" "+text+".")
 	}
-	return []string{"At " + digest.Printable(l.Key) + " " + values(l, points) + " " + overloaded(l.Points[points[0]].Cell) + "."}
+	return says
 }
 
 // succeed says at which points no request fails.
@@ -443,13 +453,13 @@ func leaks(r *record.Result) []string {
 	return []string{fmt.Sprintf("Slots leak at %d of %d settings; most%s: %s.", cells, len(r.Cells), at(most), lost)}
 }
 
-// checks says how many checks passed.
-func checks(all []record.Check) []string {
+// checks says how many checks passed, and names those that did not.
+func checks(r *record.Result) []string {
 	n := map[record.Status]int64{}
-	for _, k := range all {
+	for _, k := range r.Checks {
 		n[k.Status]++
 	}
-	total := int64(len(all)) - n[record.Off]
+	total := int64(len(r.Checks)) - n[record.Off]
 	if total == 0 {
 		return nil
 	}
@@ -462,11 +472,78 @@ func checks(all []record.Check) []string {
 	var parts []string
 	part := func(status record.Status, one, many string) {
 		if n[status] > 0 {
-			parts = append(parts, digest.Plural(n[status], one, many))
+			parts = append(parts, digest.Plural(n[status], one, many)+which(r, status))
 		}
 	}
 	part(record.FailedCheck, "fails", "fail")
 	part(record.Inconclusive, "is inconclusive", "are inconclusive")
 	part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
-	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + wording.And(parts) + "."}
+	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + strings.Join(parts, "; ") + "."}
+}
+
+// which names the checks with a status, where they have it, and what was measured there.
+func which(r *record.Result, status record.Status) string {
+	var order []string
+	alike := map[string][]record.Check{}
+	for _, k := range r.Checks {
+		if k.Status == status {
+			if alike[k.Expr] == nil {
+				order = append(order, k.Expr)
+			}
+			alike[k.Expr] = append(alike[k.Expr], k)
+		}
+	}
+	const most = 2
+	var parts []string
+	for _, expr := range order[:min(len(order), most)] {
+		s := digest.Printable(expr)
+		if w := whereChecked(r, alike[expr]); w != "" {
+			s += " at " + w
+		}
+		if v := inBrief(alike[expr]); v != "" {
+			s += " (" + v + ")"
+		}
+		parts = append(parts, s)
+	}
+	if n := len(order) - len(parts); n > 0 {
+		parts = append(parts, digest.Count(int64(n))+" more")
+	}
+	return ": " + wording.And(parts)
+}
+
+// inBrief writes what was measured for checks with one status: the range of the values, or that of the intervals if these leave it open.
+func inBrief(checks []record.Check) string {
+	k := checks[0]
+	if k.Status == record.NotEvaluated {
+		return ""
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, c := range checks {
+		if k.Status == record.Inconclusive {
+			lo, hi = min(lo, c.Lo), max(hi, c.Hi)
+		} else {
+			lo, hi = min(lo, c.Value), max(hi, c.Value)
+		}
+	}
+	from, to := digest.InUnit(lo, k.Unit), digest.InUnit(hi, k.Unit)
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+// whereChecked is where, by the labels alone if that is what cells are named by.
+func whereChecked(r *record.Result, checks []record.Check) string {
+	keys := digest.Varying(r)
+	const most = 3
+	if len(keys) != 1 || !digest.IsLabel(keys[0]) || len(checks) > most {
+		return where(r, checks)
+	}
+	var labels []string
+	for _, k := range checks {
+		if label, _ := digest.Value(k.Settings, keys[0]); !slices.Contains(labels, quoted(label)) {
+			labels = append(labels, quoted(label))
+		}
+	}
+	return wording.And(labels)
 }

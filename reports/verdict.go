@@ -65,9 +65,29 @@ func tooMuch(c *record.Cell) (cores, conns *record.Offered) {
 func overloaded(c *record.Cell) string {
 	switch cores, conns := tooMuch(c); {
 	case cores != nil:
-		return "more work arrives than the cores can do (" + worth(cores) + ")"
+		return overloadKind(c) + " (" + worth(cores) + ")"
 	case conns != nil:
 		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(c, conns), digest.Number(conns.Load.Value), conns.Have)
+	}
+	return ""
+}
+
+// lacking says of what there is too little, and how much would be used.
+func lacking(c *record.Cell) string {
+	cores, conns := tooMuch(c)
+	if cores != nil {
+		return worth(cores)
+	}
+	return fmt.Sprintf("%s of the %d of %s", digest.Number(conns.Load.Value), conns.Have, whosePool(c, conns))
+}
+
+// overloadKind says only what more is asked of than there is, without whose it is and the figures.
+func overloadKind(c *record.Cell) string {
+	switch cores, conns := tooMuch(c); {
+	case cores != nil:
+		return "more work arrives than the cores can do"
+	case conns != nil:
+		return "more connections are asked for than pools may have"
 	}
 	return ""
 }
@@ -451,48 +471,6 @@ func mustFigure(name string) record.Figure {
 	return f
 }
 
-// variantHeadline says what differs between cells that are named by labels, in the figure that differs most.
-func variantHeadline(r *record.Result, key string) []string {
-	cells := make([]*record.Cell, len(r.Cells))
-	open := true
-	for i := range r.Cells {
-		cells[i] = &r.Cells[i]
-		open = open && cells[i].Arrivals.Known
-	}
-	says := overloadedAt(cells, func(c *record.Cell) string { return labelOf(c, key) })
-	d := mostDifferent(cells, open)
-	none := ""
-	if !slices.ContainsFunc(cells, func(c *record.Cell) bool { return c.Requests.Failed > 0 || c.Requests.OK == 0 }) {
-		none = "No request fails at any setting; "
-	}
-	if d == nil {
-		return append(says, capital(none+fmt.Sprintf("the settings differ by less than %d %% in failures, latency and makespan.", digest.Tolerance)))
-	}
-	order := upTo(len(cells) - 1)
-	if len(cells) > 4 {
-		lowest := slices.MinFunc(order, func(i, j int) int { return cmp.Compare(d.of(cells[i]).Value, d.of(cells[j]).Value) })
-		highest := slices.MaxFunc(order, func(i, j int) int { return cmp.Compare(d.of(cells[i]).Value, d.of(cells[j]).Value) })
-		order = []int{lowest, highest}
-	}
-	var parts []string
-	for _, i := range order {
-		text := digest.Dash
-		if v := d.of(cells[i]); v.Known {
-			text = digest.InUnit(v.Value, d.unit)
-		}
-		parts = append(parts, text+" at "+labelOf(cells[i], key))
-	}
-	s := d.what + " most: " + wording.And(parts)
-	if len(cells) > 4 {
-		s = d.what + " most: from " + parts[0] + " to " + parts[1]
-	}
-	says = append(says, capital(none+s+"."))
-	if worst := worstCell(cells); worst != nil {
-		says = append(says, "Most fail"+at(worst)+": "+failures(worst)+".")
-	}
-	return says
-}
-
 // labelOf names a cell in a sentence: by its label alone, or by the path that it sets.
 func labelOf(c *record.Cell, key string) string {
 	label, _ := digest.Value(c.Settings, key)
@@ -500,34 +478,6 @@ func labelOf(c *record.Cell, key string) string {
 		label = key + "=" + label
 	}
 	return quoted(label)
-}
-
-// overloadedAt says at which settings more is asked for than there is; the figures, where it is all of them.
-func overloadedAt(cells []*record.Cell, name func(*record.Cell) string) []string {
-	where := map[string][]string{}
-	for _, c := range cells {
-		switch cores, conns := tooMuch(c); {
-		case cores != nil:
-			where[record.OfCores] = append(where[record.OfCores], name(c))
-		case conns != nil:
-			where[record.OfConnections] = append(where[record.OfConnections], name(c))
-		}
-	}
-	var says []string
-	for _, o := range []struct{ of, text string }{
-		{record.OfCores, "more work arrives than the cores can do"},
-		{record.OfConnections, "more connections are asked for than pools may have"},
-	} {
-		switch at := where[o.of]; {
-		case len(at) == len(cells):
-			says = append(says, "At every setting "+overloaded(cells[0])+".")
-		case len(at) > 4 || len(strings.Join(at, "")) > 80:
-			says = append(says, fmt.Sprintf("At %d of %d settings %s.", len(at), len(cells), o.text))
-		case len(at) > 0:
-			says = append(says, "At "+wording.And(at)+" "+o.text+".")
-		}
-	}
-	return says
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -539,88 +489,4 @@ func quoted(label string) string {
 		return `"` + label + `"`
 	}
 	return label
-}
-
-// worstCell returns the cell with the largest share of failures, nil if it is none.
-func worstCell(cells []*record.Cell) (worst *record.Cell) {
-	for _, c := range cells {
-		if !c.Clean() && c.Requests.Failed > 0 && (worst == nil || digest.OKShare(c.Requests) < digest.OKShare(worst.Requests)) {
-			worst = c
-		}
-	}
-	return worst
-}
-
-// difference is a figure by which cells differ.
-type difference struct {
-	what string
-	unit string
-	of   func(*record.Cell) record.Float
-}
-
-// mostDifferent returns the figure that differs most: failures if they do by one in a hundred, for then latencies are of different
-// requests; else the one with the largest ratio.
-func mostDifferent(cells []*record.Cell, open bool) *difference {
-	failed := &difference{"failures differ", "ratio", func(c *record.Cell) record.Float {
-		return record.Float{Value: 1 - digest.OKShare(c.Requests), Known: c.Requests.OK+c.Requests.Failed > 0}
-	}}
-	if lo, hi, ok := extent(cells, failed); ok && hi-lo >= 0.01 {
-		return failed
-	}
-	duration := func(d record.Duration) record.Float { return record.Float{Value: float64(d.Value), Known: d.Known} }
-	others := []*difference{
-		{"p99 differs", "ns", func(c *record.Cell) record.Float { return duration(c.Latency.P99) }},
-		{"the makespan differs", "ns", func(c *record.Cell) record.Float {
-			d := duration(c.Makespan)
-			d.Known = d.Known && c.Requests.OK > 0
-			return d
-		}},
-	}
-	if !open {
-		others = append(others, &difference{"throughput differs", "per_second", func(c *record.Cell) record.Float { return c.Throughput }})
-	}
-	count := func(of func(*record.Cell) int64) func(*record.Cell) record.Float {
-		return func(c *record.Cell) record.Float {
-			return record.ExactFloat(float64(of(c)) / float64(max(c.Replications, 1)))
-		}
-	}
-	minor := []*difference{ // to look at where those do not differ
-		{"the median of latency differs", "ns", func(c *record.Cell) record.Float { return duration(c.Latency.P50) }},
-		{"the number of connects differs", "count", count(func(c *record.Cell) int64 { return c.Server.Opened + c.Server.Refused })},
-	}
-	if d := largestRatio(cells, others); d != nil {
-		return d
-	}
-	return largestRatio(cells, minor)
-}
-
-// largestRatio returns the figure whose greatest value is the largest multiple of its least, and more than the tolerance above it;
-// nil for none.
-func largestRatio(cells []*record.Cell, all []*difference) (most *difference) {
-	largest := 1 + digest.Tolerance/100.0
-	for _, d := range all {
-		if lo, hi, ok := extent(cells, d); ok && hi > largest*lo {
-			most = d
-			if lo <= 0 {
-				break
-			}
-			largest = hi / lo
-		}
-	}
-	return most
-}
-
-// extent returns the least and the greatest value of a figure; false if it is not known everywhere.
-func extent(cells []*record.Cell, d *difference) (lo, hi float64, ok bool) {
-	for i, c := range cells {
-		v := d.of(c)
-		if !v.Known {
-			return 0, 0, false
-		}
-		if i == 0 {
-			lo, hi = v.Value, v.Value
-		}
-		lo, hi = min(lo, v.Value), max(hi, v.Value)
-	}
-	return lo, hi, len(cells) > 1
 }

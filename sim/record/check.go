@@ -239,6 +239,12 @@ func (f Figure) String() string {
 // Service returns the pool or service that the figure selects, empty if it selects none.
 func (f Figure) Service() string { return f.service }
 
+// Of returns the same figure of a pool or service, of all together if the name is empty.
+func (f Figure) Of(service string) Figure {
+	f.service = service
+	return f
+}
+
 // Unit returns the unit of the figure: ns, ratio, count or per_second.
 func (f Figure) Unit() string { return f.metric.unit }
 

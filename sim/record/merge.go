@@ -83,7 +83,8 @@ func mergePools(name string, first, n int, runs []*Run) PoolCell {
 		}
 	}
 	var merged Part
-	pc.Requests, pc.Latency, pc.Wait, pc.Hold, _ = mergeParts(parts, &merged)
+	pc.Requests, pc.Latency, pc.Wait, pc.Hold, pc.FailedAfter = mergeParts(parts, &merged)
+	pc.Timeouts = merged.Timeouts
 	pc.Throughput = acrossFloat(len(runs), func(i int) (float64, bool) { return runs[i].throughput(parts[i]) })
 	pc.Arrivals = mergeArrivals(runs, parts)
 	pc.FailedRate = mergeFailedRate(parts)

@@ -88,18 +88,20 @@ const (
 
 // PoolCell is the part of a cell that belongs to one pool, or to those of a service.
 type PoolCell struct {
-	Name       string   `json:"name"`
-	Service    string   `json:"service,omitempty"`   // of a pool: its service, if that has several
-	Instances  int      `json:"instances,omitempty"` // of a service
-	PoolOf     string   `json:"pool_of,omitempty"`   // whose pool it uses if it has none of its own: of the levels, only waiting is known
-	Requests   Requests `json:"requests"`
-	Latency    Summary  `json:"latency"`
-	Wait       Summary  `json:"wait"`
-	Hold       Summary  `json:"hold"`
-	Arrivals   Float    `json:"arrivals,omitzero"`
-	Throughput Float    `json:"throughput"`
-	FailedRate Float    `json:"failed_rate"`
-	Levels     Levels   `json:"levels"`
+	Name        string   `json:"name"`
+	Service     string   `json:"service,omitempty"`   // of a pool: its service, if that has several
+	Instances   int      `json:"instances,omitempty"` // of a service
+	PoolOf      string   `json:"pool_of,omitempty"`   // whose pool it uses if it has none of its own: of the levels, only waiting is known
+	Requests    Requests `json:"requests"`
+	Latency     Summary  `json:"latency"`
+	Wait        Summary  `json:"wait"`
+	Hold        Summary  `json:"hold"`
+	FailedAfter Summary  `json:"failed_after,omitzero"`
+	Timeouts    Timeouts `json:"acquire_timeouts,omitzero"`
+	Arrivals    Float    `json:"arrivals,omitzero"`
+	Throughput  Float    `json:"throughput"`
+	FailedRate  Float    `json:"failed_rate"`
+	Levels      Levels   `json:"levels"`
 
 	Curves Curves `json:"-"` // of services, and of pools that are in none, if there are not more than MaxCourses; without levels
 }
