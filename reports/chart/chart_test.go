@@ -218,13 +218,15 @@ func TestSizingCurveIntervals(t *testing.T) {
 func TestSizingCurveOfArrivals(t *testing.T) {
 	open := func(key string, unit string) *record.Result {
 		var rows []reporttest.Row
-		for i, n := range []int64{100, 200, 300} {
+		for i, n := range []int64{100, 200, 300, 300} {
 			row := reporttest.Row{Settings: reporttest.Set(key, fmt.Sprint((i+1)*10, unit)), Took: time.Second, OK: n, P50: 1, P99: 2}
 			rows = append(rows, row)
 		}
-		rows[2].OK, rows[2].Failed, rows[2].How = 250, 50, record.AcquireTimeout
+		for i := range rows[2:] {
+			rows[2+i].OK, rows[2+i].Failed, rows[2+i].How = 250, 50, record.AcquireTimeout
+		}
 		r := reporttest.Result("open", "", rows, 1)
-		for i, n := range []float64{100, 200, 900} {
+		for i, n := range []float64{100, 200, 900, 900} {
 			r.Cells[i].Arrivals = record.ExactFloat(n)
 		}
 		return r
@@ -249,6 +251,39 @@ func TestSizingCurveOfArrivals(t *testing.T) {
 		if d.has("flat") || d.has("less throughput") {
 			t.Errorf("%s: texts %v", c.key, d.texts)
 		}
+	}
+}
+
+// TestSizingCurveOfFewPoints: two or three settings have no regions.
+func TestSizingCurveOfFewPoints(t *testing.T) {
+	for n, want := range map[int]bool{2: false, 3: false, 4: true} {
+		if got := read(t, sizingCurve(t, reporttest.Result("few", "", reporttest.Lab[:n], 1))).has("flat"); got != want {
+			t.Errorf("%d points: regions %v, want %v", n, got, want)
+		}
+	}
+}
+
+// ofServices makes a result whose cells have two services each, which are unlike.
+func ofServices(sizes ...int) *record.Result {
+	r := reporttest.Empty("mixed", "")
+	for _, n := range sizes {
+		c := services().Cells[0]
+		c.Settings = reporttest.Set("pool.max", n)
+		r.Cells = append(r.Cells, c)
+	}
+	return r
+}
+
+// TestSizingCurveOfServices: each service has a line of its own; all requests together have one if a check is about them.
+func TestSizingCurveOfServices(t *testing.T) {
+	r := ofServices(2, 4)
+	r.Cells[1].Services[0].Latency.P99 = record.Duration{} // too few samples
+	d := read(t, sizingCurve(t, r))
+	if !d.has("Latency of served requests, p95") || !d.has("jobs") || !d.has("payments") || d.has("all") {
+		t.Errorf("texts %v", d.texts)
+	}
+	if d := read(t, sizingCurve(t, reporttest.Check(r, "p(95)<1s"))); !d.has("all") {
+		t.Errorf("texts %v", d.texts)
 	}
 }
 
@@ -351,6 +386,53 @@ func TestPercentilesThatCoincide(t *testing.T) {
 	}
 }
 
+// TestPercentilesOfServices: each service of each setting has a line; those of all requests have one if a check is about them. Where
+// there are too many, all services of some settings are shown.
+func TestPercentilesOfServices(t *testing.T) {
+	curve := func(r *record.Result) drawing {
+		svg, err := PercentileCurve(r, "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, svg)
+	}
+	several := func(n int) *record.Result {
+		var sizes []int
+		for i := range n {
+			sizes = append(sizes, i+1)
+		}
+		r := ofServices(sizes...)
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			c.Pools, c.Services = slices.Clone(c.Pools), slices.Clone(c.Services)
+			for j, p := range []*record.PoolCell{&c.Pools[0], &c.Services[0]} {
+				h := new(record.Histogram)
+				for k := range 1000 {
+					h.Record(time.Duration(1+3*i+40*j) * time.Duration(100+k) * time.Microsecond)
+				}
+				p.Curves.Latency = h
+			}
+			c.Services[0].Requests.Failed = 0
+		}
+		return r
+	}
+	d := curve(several(2))
+	for _, want := range []string{"service, pool.max", "jobs, 1", "payments, 1", "jobs, 2", "payments, 2"} {
+		if !d.has(want) {
+			t.Errorf("no text %q in %v", want, d.texts)
+		}
+	}
+	if d.has("1") || d.has("all, 1 (67 % ok)") {
+		t.Errorf("requests of all services have a line: %v", d.texts)
+	}
+	if d := curve(reporttest.Check(several(2), "p(99)<1s")); !d.has("all, 1; all, 2 (67 % ok)") {
+		t.Errorf("texts %v", d.texts)
+	}
+	if d := curve(several(12)); !d.has("4 of 12 settings are shown, evenly chosen.") || !d.has("jobs, 12") || !d.has("payments, 12") || d.has("jobs, 2") {
+		t.Errorf("texts %v", d.texts)
+	}
+}
+
 // TestLimitsAreDrawn: a check has a dotted line at its limit, on the panel of its figure, once however many settings there are.
 func TestLimitsAreDrawn(t *testing.T) {
 	r := reporttest.Check(lab(1), "p(99)<250ms", "p(95)<1h", "throughput>300/s", "failed_rate<1%", "p(99){wait}<10ms", "leaked<=0", "p(90)<20ms")
@@ -442,6 +524,18 @@ func TestAll(t *testing.T) {
 	}
 	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 4+mostLines {
 		t.Errorf("several settings: %v", got)
+	}
+}
+
+// TestNamesOfFiles: they have no needless dashes, and no two are the same, not even where capitals count as small letters.
+func TestNamesOfFiles(t *testing.T) {
+	all, err := All(named(1, "2 + 18", "2-18", "A, and (b)", "a and b", "- 4 -"), "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"levels-variant-2-18.svg", "levels-variant-2-18-2.svg", "levels-variant-A-and-b.svg", "levels-variant-a-and-b-2.svg", "levels-variant-4.svg"}
+	if diff := cmp.Diff(want, names(all)[len(all)-len(want):]); diff != "" {
+		t.Error(diff)
 	}
 }
 

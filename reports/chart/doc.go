@@ -36,10 +36,11 @@ func All(r *record.Result, format string) ([]Named, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for base, n := name, 2; used[name]; n++ {
+		// Some file systems take capitals for small letters.
+		for base, n := name, 2; used[strings.ToLower(name)]; n++ {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
-		used[name] = true
+		used[strings.ToLower(name)] = true
 		all = append(all, Named{name + "." + format, chart})
 		return nil
 	}
@@ -92,8 +93,8 @@ func All(r *record.Result, format string) ([]Named, error) {
 			continue
 		}
 		name := "levels"
-		if label := digest.Label(r.Cells[i].Settings); label != "" {
-			name += "-" + fileName(label)
+		if label := fileName(digest.Label(r.Cells[i].Settings)); label != "" {
+			name += "-" + label
 		}
 		b, err := LevelsOverTime(r, i, format)
 		if err := add(name, b, err); err != nil {
@@ -105,13 +106,11 @@ func All(r *record.Result, format string) ([]Named, error) {
 
 // fileName makes a text part of the name of a file, on any system.
 func fileName(s string) string {
-	name := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._", r) {
-			return r
-		}
-		return '-'
-	}, strings.ReplaceAll(s, ", ", "-")))
-	return string(name[:min(len(name), 80)])
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._", r)
+	})
+	name := []rune(strings.Join(words, "-"))
+	return strings.Trim(string(name[:min(len(name), 80)]), "-")
 }
 
 // mostLines is how many lines can be told apart on one chart.

@@ -14,8 +14,9 @@ import (
 	"poolwise/sim/record"
 )
 
-// PercentileCurve draws latency against percentile, each nine as wide as the one before: a line for each cell, or for a few of
-// them if there are many. A line ends at the percentile that its number of requests can show; those that lie on each other are one.
+// PercentileCurve draws latency against percentile, each nine as wide as the one before: a line for each cell, or for each service
+// of a cell that has several, or for a few of them if there are many. A line ends at the percentile that its number of requests can
+// show; those that lie on each other are one.
 func PercentileCurve(r *record.Result, format string) ([]byte, error) {
 	if !hasLatencies(r) {
 		return nil, errors.New("percentiles: the result has no latencies; one that was read from JSON has figures only")
@@ -35,32 +36,85 @@ func WaitCurve(r *record.Result, format string) ([]byte, error) {
 type distributions struct {
 	title, head string
 	selector    string // in checks
-	of          func(*record.Cell) *record.Histogram
+	of          func(*record.Curves) *record.Histogram
 }
 
 var (
 	latencies = &distributions{"latency by percentile", "Latency of served requests", "",
-		func(c *record.Cell) *record.Histogram { return c.Curves.Latency }}
+		func(c *record.Curves) *record.Histogram { return c.Latency }}
 	waits = &distributions{"wait for a connection by percentile", "Wait of acquires that got a connection", "{wait}",
-		func(c *record.Cell) *record.Histogram { return c.Curves.Wait }}
+		func(c *record.Curves) *record.Histogram { return c.Wait }}
 )
 
 func hasLatencies(r *record.Result) bool {
-	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return latencies.measured(&c) })
+	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return latencies.measured(&c.Curves) })
 }
 
 // hasWaits reports whether somebody waited.
 func hasWaits(r *record.Result) bool {
-	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return waits.measured(&c) && c.Curves.Wait.Max() > 0 })
+	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return waits.measured(&c.Curves) && c.Curves.Wait.Max() > 0 })
 }
 
-func (d *distributions) measured(c *record.Cell) bool { h := d.of(c); return h != nil && h.N() > 0 }
+func (d *distributions) measured(c *record.Curves) bool { h := d.of(c); return h != nil && h.N() > 0 }
 
-// tail is the line of a cell.
+// source is what has a line: a cell, or one of its services.
+type source struct {
+	name     string
+	requests record.Requests
+	of       *record.Histogram
+}
+
+// sources are those of a result: the services of cells with several, and all requests of a cell if it has none or if a check is about
+// them. Of too many cells with services some are shown, so that each has all of its.
+func (d *distributions) sources(r *record.Result, keys []string, all bool) (s []source, services bool, remark string) {
+	var cells []*record.Cell
+	each := 1
+	for i := range r.Cells {
+		if c := &r.Cells[i]; d.measured(&c.Curves) {
+			cells = append(cells, c)
+			each = max(each, len(d.parts(c)))
+		}
+	}
+	if most := mostLines / each; each > 1 && len(cells) > most {
+		var shown []*record.Cell
+		for _, i := range some(len(cells), max(most, 2)) {
+			shown = append(shown, cells[i])
+		}
+		remark = fmt.Sprintf("%d of %d settings are shown, evenly chosen.", len(shown), len(cells))
+		cells = shown
+	}
+	for _, c := range cells {
+		name := cellName(keys, c)
+		parts := d.parts(c)
+		for _, p := range parts {
+			services = true
+			s = append(s, source{joined(digest.Printable(p.Name), name), p.Requests, d.of(&p.Curves)})
+		}
+		switch {
+		case len(parts) == 0:
+			s = append(s, source{name, c.Requests, d.of(&c.Curves)})
+		case all:
+			s = append(s, source{joined("all", name), c.Requests, d.of(&c.Curves)})
+		}
+	}
+	return s, services, remark
+}
+
+// joined puts what is not empty beside each other.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// parts are the services of a cell that have a line.
+func (d *distributions) parts(c *record.Cell) []*record.PoolCell {
+	return slices.DeleteFunc(parts(c), func(p *record.PoolCell) bool { return !d.measured(&p.Curves) })
+}
+
+// tail is the line of a source.
 type tail struct {
 	name   string
 	ok     string // the share that was served, if not all
-	more   int    // cells that have the same
+	more   int    // others that have the same
 	n      float64
 	stroke stroke
 	dashed bool
@@ -69,21 +123,22 @@ type tail struct {
 
 func (d *distributions) draw(s *sheet, r *record.Result) {
 	keys := digest.Varying(r)
+	checks := ofDurations(limits(r), d.selector)
+	sources, services, remark := d.sources(r, keys, len(checks) > 0)
+	if services {
+		keys = slices.Concat([]string{"service"}, keys)
+	}
 	var all []tail
 	nines := 1.0
 	var values []float64
-	for i := range r.Cells {
-		if !d.measured(&r.Cells[i]) {
-			continue
-		}
-		t := newTail(keys, &r.Cells[i], d.of(&r.Cells[i]))
+	for _, s := range sources {
+		t := newTail(s)
 		for _, m := range t.points {
 			values = append(values, m.y)
 			nines = max(nines, m.x)
 		}
 		all = append(all, t)
 	}
-	checks := ofDurations(limits(r), d.selector)
 	x := scale{hi: nines, from: 64, to: width - margin - 10}
 	y := upTo(within(values, checks), 100, 0.05)
 	y.to = height - 2*margin - 90 // near enough
@@ -95,16 +150,15 @@ func (d *distributions) draw(s *sheet, r *record.Result) {
 		t.stroke = k
 		tails = append(tails, t)
 	}
-	remark := ""
 	if len(all) > len(tails) {
-		remark = fmt.Sprintf("%d of %d curves are shown, evenly chosen.", len(tails), len(all))
+		remark += fmt.Sprintf(" %d of %d curves are shown, evenly chosen.", len(tails), len(all))
 	}
 	if slices.ContainsFunc(tails, func(t tail) bool { return t.more > 0 }) {
-		remark = strings.TrimSpace(remark + " Curves that cannot be told apart are drawn as one.")
+		remark += " Curves that cannot be told apart are drawn as one."
 	}
-	top := s.title(r, d.title, remark)
+	top := s.title(r, d.title, strings.TrimSpace(remark))
 
-	what := headInk.fit(keyNames(keys), 200)
+	what := headInk.fit(keyNames(keys), widestName)
 	wide := headInk.width(what) - sample - space
 	for _, t := range tails {
 		wide = max(wide, labelInk.width(t.label()))
@@ -165,13 +219,13 @@ func apart(heights []vg.Length, by, bottom vg.Length) []vg.Length {
 	return moved
 }
 
-func newTail(keys []string, c *record.Cell, h *record.Histogram) tail {
-	t := tail{name: cellName(keys, c), n: float64(h.N())}
-	if c.Requests.Failed > 0 {
-		t.dashed, t.ok = true, digest.Share(digest.OKShare(c.Requests))+" ok"
+func newTail(s source) tail {
+	t := tail{name: s.name, n: float64(s.of.N())}
+	if s.requests.Failed > 0 {
+		t.dashed, t.ok = true, digest.Share(digest.OKShare(s.requests))+" ok"
 	}
 	n := t.n
-	for _, step := range digest.Percentiles(h, 10) {
+	for _, step := range digest.Percentiles(s.of, 10) {
 		x := math.Log10(n) // the greatest value
 		if step.Percentile < 100 {
 			x = min(x, -math.Log10(1-step.Percentile/100))
@@ -183,15 +237,19 @@ func newTail(keys []string, c *record.Cell, h *record.Histogram) tail {
 
 // label is what the legend calls the line.
 func (t *tail) label() string {
-	name := labelInk.fit(t.name, 200)
+	name := labelInk.fit(t.name, widestName)
 	switch {
 	case t.ok == "":
 		return name
 	case t.name == "":
 		return t.ok
 	}
-	return labelInk.fit(t.name, 130) + " (" + t.ok + ")"
+	ok := " (" + t.ok + ")"
+	return labelInk.fit(t.name, widestName-labelInk.width(ok)) + ok
 }
+
+// widestName is the room for a name in the legend: the curves keep half of the sheet.
+const widestName = 240
 
 // together makes one line of those that nobody could tell apart.
 func together(all []tail, y scale) []tail {

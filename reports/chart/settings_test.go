@@ -99,7 +99,7 @@ func TestSettingsShowTheLongest(t *testing.T) {
 	}
 	// 20 ms and 70 ms on one scale from 0: the mark is where it must be.
 	d := settings(t, far)
-	twenty := d.where("20 ms").x+float64(labelInk.width("20 ms"))/2
+	twenty := d.where("20 ms").x + float64(labelInk.width("20 ms"))/2
 	var ticks []float64
 	for _, p := range d.paths {
 		if p.style == "fill:none;stroke:#000000;stroke-width:1.8" {

@@ -36,6 +36,7 @@ func SizingCurve(r *record.Result, key, format string, use ...float64) ([]byte, 
 	if !c.failures {
 		c.remark += "No request failed."
 	}
+	c.findServices()
 	return render(format, func(s *sheet) { c.draw(s, r) })
 }
 
@@ -46,6 +47,8 @@ type sizing struct {
 	remark   string
 	lines    []digest.Line
 	points   []digest.Point // of all lines
+	services []serviceLine  // of the only line, if there are several
+	quantile percentile     // that is drawn of them
 	failures bool
 	limits   []limit
 	x        scale
@@ -179,8 +182,14 @@ func regionsOf(l *digest.Line) []digest.Region {
 	return regions
 }
 
+// leastForRegions is how many points a line with regions has at the least: two or three do not say where one begins.
+const leastForRegions = 4
+
 func (c *sizing) stretches() []stretch {
 	l := &c.lines[0]
+	if len(l.Points) < leastForRegions {
+		return nil
+	}
 	edges, regions := c.edges(l.Points), regionsOf(l)
 	_, flat := l.Flat()
 	var all []stretch
@@ -325,8 +334,56 @@ var percentiles = []percentile{
 	{"p99", black, durationMark(func(c *record.Cell) record.Duration { return c.Latency.P99 })},
 }
 
-// drawn are the percentiles that are drawn: of several lines the last only.
+// serviceLine is the latency of a service, at points whose cells have nothing else.
+type serviceLine struct {
+	name   string
+	points []digest.Point
+}
+
+// findServices takes the latencies apart by service if there is one line, and the same few services at each of its points: the
+// percentiles of unlike requests together say little. Those of all requests are there, too, if a check is about them. The
+// percentile is the highest that is known of all.
+func (c *sizing) findServices() {
+	if len(c.lines) > 1 {
+		return
+	}
+	var all []serviceLine
+	for i, pt := range c.points {
+		parts := parts(pt.Cell)
+		if len(parts) == 0 || i > 0 && len(parts) != len(all) {
+			return
+		}
+		for j, p := range parts {
+			name := digest.Printable(p.Name)
+			if i == 0 {
+				all = append(all, serviceLine{name: name})
+			}
+			if all[j].name != name {
+				return
+			}
+			cell := &record.Cell{Requests: p.Requests, Latency: p.Latency}
+			all[j].points = append(all[j].points, digest.Point{Cell: cell, Value: pt.Value, Label: pt.Label})
+		}
+	}
+	if len(c.latencyLimits()) > 0 {
+		all = append(all, serviceLine{"all", c.points})
+	}
+	for _, q := range slices.Backward(percentiles) {
+		c.quantile = q
+		if !slices.ContainsFunc(all, func(s serviceLine) bool {
+			return slices.ContainsFunc(marks(s.points, q.of), func(m mark) bool { return !m.known })
+		}) {
+			break
+		}
+	}
+	c.services = all
+}
+
+// drawn are the percentiles that are drawn: of several lines the last only, and one of services.
 func (c *sizing) drawn() []percentile {
+	if len(c.services) > 0 {
+		return []percentile{c.quantile}
+	}
 	if len(c.lines) > 1 {
 		return percentiles[len(percentiles)-1:]
 	}
@@ -336,7 +393,12 @@ func (c *sizing) drawn() []percentile {
 func (c *sizing) latencies() scale {
 	var v []float64
 	for _, q := range c.drawn() {
-		v = append(v, heights(marks(c.points, q.of))...)
+		if len(c.services) == 0 {
+			v = append(v, heights(marks(c.points, q.of))...)
+		}
+		for _, s := range c.services {
+			v = append(v, heights(marks(s.points, q.of))...)
+		}
 	}
 	return upTo(within(v, c.latencyLimits()), 30, 0.2)
 }
@@ -362,7 +424,16 @@ func (c *sizing) latency(p *panel) {
 	p.grid(p.y.durations())
 	what := "Latency of served requests"
 	var entries []entry
+	for i, k := range nested(len(c.services)) {
+		s := c.services[i]
+		what = "Latency of served requests, " + c.quantile.name
+		entries = append(entries, entry{name: labelInk.fit(s.name, 60), color: k.color, width: k.width})
+		p.curve(k, marks(s.points, c.quantile.of))
+	}
 	for i, l := range c.lines {
+		if len(c.services) > 0 {
+			break
+		}
 		for _, q := range c.drawn() {
 			k := plain.in(q.color)
 			if len(c.lines) > 1 {
