@@ -2,6 +2,8 @@ package run
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ func (s story) stalls(until time.Duration) bool {
 }
 
 // TestTwoConnectionsEach: with fifty or fewer connections nothing ends before the timeout of 30 s, and then there is one success for
-// each failure of a holder, to which it owes its second connection. With 51 all are through at once.
+// each failure of a holder, to which it owes its second connection. With 51 all are through at once, and the report says so.
 func TestTwoConnectionsEach(t *testing.T) {
 	for label, pool := range map[string]int64{"10, as reported": 10, "50, one too few": 50} {
 		c, s := tell(t, "two-connections-each", label)
@@ -30,11 +32,20 @@ func TestTwoConnectionsEach(t *testing.T) {
 		if lo, hi := s.gaugesOf(0, 100*ms, 30*time.Second); lo != hi || lo.inUse != int(pool) {
 			t.Errorf("%s: %+v to %+v, want all %d in use and waiting for more", label, lo, hi, pool)
 		}
+		d := c.Diagnoses
+		if len(d) != 1 || d[0].Kind != record.Deadlocked || !strings.HasSuffix(d[0].Text, "the smallest safe pool for 50 requests at once is 51") {
+			t.Errorf("%s: %+v, want the deadlock and the size that is safe", label, d)
+		}
 	}
 	for _, label := range []string{"51", "50, one by one"} {
 		c, _ := tell(t, "two-connections-each", label)
 		if c.Requests.OK != 50 || c.Wait.Max.Value > time.Second {
 			t.Errorf("%s: %d ok, longest wait %v, want all 50 and no wait of a second", label, c.Requests.OK, c.Wait.Max.Value)
+		}
+		// It can deadlock is said of the smaller pool, where it did not, and not of the safe one.
+		can := slices.ContainsFunc(c.Diagnoses, func(d record.Diagnosis) bool { return d.Kind == record.CanDeadlock })
+		if can != (label == "50, one by one") || len(c.Diagnoses) > 1 {
+			t.Errorf("%s: %+v", label, c.Diagnoses)
 		}
 	}
 }
@@ -51,7 +62,7 @@ func TestDeadlockFormula(t *testing.T) {
 			for _, more := range []int{0, 1} {
 				pool := jobs*(each-1) + more
 				_, s := tell(t, "two-connections-each", "", "sweep={}", "workload.request="+request,
-					fmt.Sprintf("workload.arrivals.bursts.size=%d", jobs), fmt.Sprintf("pool.max_total=%d", pool))
+					fmt.Sprintf("workload.clients=%d", jobs), fmt.Sprintf("pool.max_total=%d", pool))
 				if got, want := s.stalls(30*time.Second), more == 0; got != want {
 					t.Errorf("%d jobs with %d connections each on %d: deadlock %v, want %v", jobs, each, pool, got, want)
 				}
