@@ -120,6 +120,9 @@ func (d *decoder) fields(n *node, v reflect.Value, path string, further ...strin
 			d.unknown(n, e, path, all, further)
 			continue
 		}
+		if e.value.unset && !(f.typ.Kind() == reflect.Pointer && allowsNone(f.doc)) {
+			continue // the default stays
+		}
 		d.into(e.value, v.FieldByIndex(f.index), join(path, e.name), f.doc)
 	}
 }

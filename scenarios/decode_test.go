@@ -65,6 +65,12 @@ func options(text string) (src string, o Options) {
 			o.Set = append(o.Set, v)
 		} else if v, ok := strings.CutPrefix(line, "--over "); ok {
 			o.Over = append(o.Over, v)
+		} else if v, ok := strings.CutPrefix(line, "--only "); ok {
+			o.Only = append(o.Only, v)
+		} else if line == "--fixed" {
+			o.Fixed = true
+		} else if line == "--no-sweep" {
+			o.NoSweep = true
 		} else {
 			return text, o
 		}

@@ -44,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	data := fstest.MapFS{"data.csv": &fstest.MapFile{Data: []byte("time\n5ms\n6ms\n")}}
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
-		for _, o := range []Options{{Open: data.Open}, {Set: []string{set}}, {Over: []string{set}}} {
+		for _, o := range []Options{{Open: data.Open}, {Set: []string{set}}, {Over: []string{set}}, {Only: []string{set}, Fixed: true}} {
 			s, cells, err := Load("f.yaml", src, o)
 			if err == nil {
 				hash := s.Hash()

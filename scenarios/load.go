@@ -13,10 +13,17 @@ import (
 // Options say how a scenario file is read.
 type Options struct {
 	// Set overrides values, one after the other: PATH=VALUE, such as pool.max=16, workload.request[1].query=5ms or
-	// services.api.instances=3. A value is written as in the file.
+	// services.api.instances=3. A value is written as in the file; null is as if the key were not there.
 	Set []string
-	// Over replaces the sweep of the file, an axis each: PATH=VALUE,VALUE..., such as pool.max=2,4,8. Counts may be ranges: 1..40,
-	// or 2..64:2 in steps of 2.
+	// Only chooses settings of the file's sweep: AXIS=VALUE,VALUE..., such as pool.max=8,16 or variant=shared. What is set where a
+	// single one is chosen is set after it.
+	Only []string
+	// Fixed makes what Only chooses, a single setting of each axis, part of the scenario.
+	Fixed bool
+	// NoSweep leaves the sweep of the file out.
+	NoSweep bool
+	// Over replaces the sweep of the file, but for the axes of Only, an axis each: PATH=VALUE,VALUE..., such as pool.max=2,4,8. Counts may
+	// be ranges: 1..40, or 2..64:2 in steps of 2.
 	Over []string
 	// Open opens the files that the scenario names, whose names count from its own folder; nil if there are none to be had. The
 	// Open of an fs.FS will do.
@@ -47,6 +54,7 @@ func Expand(file string, src []byte, o Options) ([]Cell, error) {
 func Load(file string, src []byte, o Options) (*Scenario, []Cell, error) {
 	l := loader{file: file, files: newFiles(o.Open)}
 	s, cells := l.load(src, o)
+	l.sweepMeant(o.Set)
 	if err := l.errs.err(); err != nil {
 		return nil, nil, err
 	}
@@ -79,27 +87,36 @@ func (l *loader) load(src []byte, o Options) (*Scenario, []Cell) {
 	}
 	root, set := l.override(root, o.Set)
 	sweep := root.get("sweep")
-	if o.Over != nil {
-		sweep = l.over(o.Over, len(o.Set))
+	if o.NoSweep {
+		sweep = nil
 	}
 	root = root.without("sweep")
-
+	for i := range set {
+		set[i].to = root.resolve(set[i].steps)
+	}
+	only := l.only(sweep, o.Only, len(o.Set))
+	if o.Over != nil {
+		sweep = only.kept(sweep).and(l.over(o.Over, len(o.Set)+len(o.Only)))
+	}
+	var axes []axis
+	if sweep != nil {
+		axes = l.axes(root, sweep, set, only)
+	}
+	if o.Fixed {
+		root, axes = l.fix(root, axes)
+	}
 	base, errs := l.decode(root)
 	l.errs = append(l.errs, errs...)
 	if sweep == nil {
 		return base, []Cell{{Settings: record.Settings{}, Scenario: base}}
 	}
-	for i := range set {
-		set[i].steps = root.resolve(set[i].steps)
-	}
-	axes := l.axes(root, sweep, set)
 	base.Sweep = plain(axes)
 	return base, l.expand(root, sweep, axes, errs)
 }
 
 // override applies overrides and returns the tree that they make and the paths that they set.
-func (l *loader) override(root *node, sets []string) (*node, []override) {
-	var all []override
+func (l *loader) override(root *node, sets []string) (*node, []setting) {
+	var all []setting
 	for i, text := range sets {
 		path, value, ok := strings.Cut(text, "=")
 		path = strings.TrimSpace(path)
@@ -109,8 +126,8 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 			continue
 		}
 		to, err := steps(path)
-		if err == nil && to[0].name == "sweep" && len(to) > 1 {
-			err = fmt.Errorf("want the whole sweep, such as sweep={pool.max: [2, 4]}, or --over")
+		if err == nil {
+			err = root.noSetting(to, path, value)
 		}
 		if err == nil {
 			err = root.astray(path, to)
@@ -129,15 +146,42 @@ func (l *loader) override(root *node, sets []string) (*node, []override) {
 			continue
 		}
 		root = changed
-		all = append(all, override{at, path, to})
+		all = append(all, setting{at, path, to, nil, v})
 	}
 	return root, all
 }
 
-type override struct {
-	place
-	path  string
-	steps []step
+// noSetting says that an override of an axis, or of a part of the sweep, is none.
+func (n *node) noSetting(to []step, path, value string) error {
+	axis, below := strings.CutPrefix(path, "sweep.")
+	switch {
+	case n.get("sweep").get(axis) == nil || !below && isKey(axis):
+	case isKey(axis):
+		return fmt.Errorf("%s is swept: --only %[2]s chooses of its values, and --set %[2]s is in their place", axis, quoted(axis+"="+value))
+	default:
+		return fmt.Errorf("%s is an axis of the sweep, of whose settings --only chooses: --only %s", axis, quoted(axis+"="+value))
+	}
+	switch {
+	case to[0].name == "sweep" && len(to) > 1:
+		return fmt.Errorf("want the whole sweep, such as sweep={pool.max: [2, 4]}, or --over")
+	}
+	return nil
+}
+
+// severalValues is a list of numbers, words or durations, or a range.
+var severalValues = regexp.MustCompile(`^\s*\[?\s*([\w.]+(\s*,\s*[\w.]+)+|\d+\.\.\d+(:\d+)?)\s*\]?\s*$`)
+
+// sweepMeant says, where one value was wanted and there are several, how to have a sweep of them.
+func (l *loader) sweepMeant(sets []string) {
+	for _, e := range l.errs {
+		if e.order < 1 || e.order > len(sets) || !strings.HasPrefix(e.Msg, "want ") || !strings.HasPrefix(e.From, "--set ") {
+			continue
+		}
+		path, value, _ := strings.Cut(sets[e.order-1], "=")
+		if m := severalValues.FindStringSubmatch(value); m != nil && strings.TrimSpace(path) != "sweep" {
+			e.Msg += "; a sweep over several is poolwise sweep with --over " + short(strings.TrimSpace(path)+"="+strings.ReplaceAll(m[1], " ", ""))
+		}
+	}
 }
 
 // value reads the value of an override, nil after a mistake.
@@ -145,7 +189,7 @@ func (l *loader) value(text string, at place) *node {
 	v, errs := parse(l.file, []byte(text), at)
 	l.errs = append(l.errs, errs...)
 	if v == nil && errs == nil {
-		l.bad(at, "", "want a value after =")
+		l.bad(at, "", "want a value after =: null for none, as if the key were not there, or \"\" for an empty text")
 	}
 	if errs != nil {
 		return nil

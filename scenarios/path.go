@@ -43,10 +43,15 @@ func steps(path string) ([]step, error) {
 }
 
 // set returns the tree root with the value at path replaced. Mappings are made where there are none, also in the place of a
-// scalar, which is the short form of a mapping; keys that were not there are at the place at. Nothing is changed in place: what
-// the two trees have in common they share.
+// scalar, which is the short form of a mapping; keys that were not there are at the place at. A null that is written out unsets a
+// key. Nothing is changed in place: what the two trees have in common they share.
 func (n *node) set(path []step, value *node, at place) (*node, error) {
 	if len(path) == 0 {
+		if value.kind == null && value.text != "" {
+			c := *value
+			c.unset = true
+			return &c, nil
+		}
 		return value, nil
 	}
 	s := path[0]
@@ -80,13 +85,10 @@ func (n *node) set(path []step, value *node, at place) (*node, error) {
 		return nil, err
 	}
 	c.keys = slices.Clone(c.keys)
-	if old == nil {
+	if i := slices.IndexFunc(c.keys, func(e entry) bool { return e.name == s.name }); i >= 0 {
+		c.keys[i].value = v
+	} else {
 		c.keys = append(c.keys, entry{at, s.name, v})
-	}
-	for i := range c.keys {
-		if c.keys[i].name == s.name {
-			c.keys[i].value = v
-		}
 	}
 	return c.measured(), nil
 }

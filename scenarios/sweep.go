@@ -36,6 +36,7 @@ type Point struct {
 type axis struct {
 	entry
 	points []point
+	chosen bool // of more
 }
 
 type point struct {
@@ -56,7 +57,7 @@ type setting struct {
 var fixed = map[string]bool{"name": true, "about": true, "source": true, "sweep": true, "checks": true}
 
 // axes reads a sweep of the tree root. An axis of the file whose path was overridden is dropped: the override is what counts.
-func (l *loader) axes(root, n *node, overrides []override) []axis {
+func (l *loader) axes(root, n *node, overrides []setting, only choices) []axis {
 	if n.kind != mapping {
 		l.bad(n.place, "sweep", "want a mapping of paths to lists of values, such as {pool.max: [2, 4, 8]}, have %s", n.have())
 		return nil
@@ -99,7 +100,8 @@ func (l *loader) axes(root, n *node, overrides []override) []axis {
 			}
 			seen[p.label] = true
 		}
-		if !l.undo(all, a, at) && !l.overridden(a, at, overrides) {
+		l.narrow(&a, only)
+		if !l.undo(all, a, at) && !l.overridden(&a, at, overrides) {
 			all = append(all, a)
 		}
 	}
@@ -160,6 +162,9 @@ func undone(all []setting, s setting) *setting {
 // undo reports an axis that sets what an axis before it has set.
 func (l *loader) undo(before []axis, a axis, at string) bool {
 	for _, b := range before {
+		if b.chosen && len(b.points) == 1 && a.from != "" { // as with --set, what the command line says comes after it
+			continue
+		}
 		for _, p := range b.points {
 			for _, q := range a.points {
 				for _, s := range q.set {
@@ -183,23 +188,34 @@ func spelled(s setting, t *setting) string {
 }
 
 // overridden reports whether an override sets just what an axis of the file sweeps, however it is spelled. An override of a part
-// of it is a mistake, as is one of what --over sweeps: one of the two would be without effect.
-func (l *loader) overridden(a axis, at string, overrides []override) bool {
+// of it is a mistake, as is one of what --over sweeps: one of the two would be without effect. If one setting of the axis was chosen,
+// the override is set after it.
+func (l *loader) overridden(a *axis, at string, overrides []setting) bool {
 	for _, o := range overrides {
+		after := false
 		for _, p := range a.points {
 			for _, s := range p.set {
-				switch {
-				case !leads(s.to, o.steps) && !leads(o.steps, s.to):
+				switch whole := slices.Equal(s.to, o.to) && s.path == a.name; {
+				case !leads(s.to, o.to) && !leads(o.to, s.to):
 				case a.from != "":
 					l.bad(o.place, "", "%s sets it too; leave one of the two out", strings.TrimSpace(a.from))
 					return false
-				case slices.Equal(s.to, o.steps) && s.path == a.name:
+				case whole && a.chosen:
+					l.bad(o.place, "", "--only %s sets it too; leave one of the two out", a.name)
+					return false
+				case whole:
 					return true
+				case a.chosen && len(a.points) == 1:
+					after = true
 				default:
-					l.bad(o.place, "", "%s sets %s too; leave one of the two out, or give a sweep of your own with --over", at, s.path)
+					l.bad(o.place, "", "%s sets %s too: choose one of its settings, as in --only %s, or leave the sweep out with --no-sweep",
+						at, s.path, quoted(a.name+"="+p.label))
 					return false
 				}
 			}
+		}
+		if after {
+			a.points[0].set = append(a.points[0].set, o)
 		}
 	}
 	return false

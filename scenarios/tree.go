@@ -31,7 +31,8 @@ func (p place) error(file, field, msg string) *Error {
 type node struct {
 	place
 	kind   kind
-	text   string // of a scalar
+	text   string // of a scalar, and of a null that was written
+	unset  bool   // a null that was set: as if its key were not there
 	quoted bool   // the scalar was in quotes or is a block: it is text, whatever it looks like
 	items  []*node
 	keys   []entry
@@ -51,7 +52,7 @@ func (n *node) get(name string) *node {
 		return nil
 	}
 	for _, e := range n.keys {
-		if e.name == name {
+		if e.name == name && !e.value.unset {
 			return e.value
 		}
 	}

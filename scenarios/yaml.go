@@ -400,7 +400,11 @@ func (s *source) node(n ast.Node) *node {
 		s.badToken(n.GetToken(), "nothing before this is called &%s", short(name))
 		return (&node{place: s.token(n.GetToken()), kind: broken}).measured()
 	case *ast.NullNode:
-		return (&node{place: s.token(n.GetToken()), kind: null}).measured()
+		v := &node{place: s.token(n.GetToken()), kind: null}
+		if tk := n.GetToken(); tk.Type != token.ImplicitNullType {
+			v.text = tk.Value
+		}
+		return v.measured()
 	case *ast.LiteralNode:
 		return (&node{place: s.token(n.GetToken()), kind: scalar, text: n.Value.Value, quoted: true}).measured()
 	case *ast.StringNode:

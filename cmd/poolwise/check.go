@@ -35,10 +35,14 @@ Exit status: 0 there is no mistake; 1 there is one, or a file cannot be read.`,
 	}
 	cmd.Flags().SortFlags = false
 	o.addOver(cmd)
+	o.addOnly(cmd, true)
 	o.addSet(cmd)
 	format := addFormat(cmd, &to)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := to.check(); err != nil {
+			return err
+		}
+		if err := o.checkSweep(); err != nil {
 			return err
 		}
 		var all []checked

@@ -78,6 +78,7 @@ func newCompareOptions(cmd *cobra.Command) *compareOptions {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.addOver(cmd)
+	o.addOnly(cmd, true)
 	o.addSet(cmd)
 	o.addRest(cmd)
 	f.Lookup("replications").Usage = "`N`: runs of each setting, under the seeds seed, seed+1, ...; default those of the scenario or, if that is 1, those of the saved result, or else 10"
@@ -244,7 +245,7 @@ func (o *compareOptions) prepare(sides []*side) error {
 		}
 	}
 	if !scenario {
-		for _, name := range []string{"set", "over", "seed", "replications"} {
+		for _, name := range []string{"set", "over", "only", "no-sweep", "seed", "replications"} {
 			if o.flags.Changed(name) {
 				return usagef("--%s changes nothing here: what was saved stays as it is", name)
 			}
@@ -410,7 +411,7 @@ func sameSweep(sides []*side, results []*record.Result) string {
 	}
 	axes := axesOf(from)
 	if len(axes) == 0 {
-		return "; --set sweep={} leaves the sweep out"
+		return "; --no-sweep leaves the sweep out"
 	}
 	advice := ""
 	for _, a := range axes {
@@ -423,7 +424,7 @@ func sameSweep(sides []*side, results []*record.Result) string {
 	if sides[0].saved != nil || sides[1].saved != nil {
 		return ";" + advice + " repeats that of the saved result"
 	}
-	return ";" + advice + " gives both the same sweep, and --set sweep={} none"
+	return ";" + advice + " gives both the same sweep, and --no-sweep none"
 }
 
 // report writes a report of a comparison.

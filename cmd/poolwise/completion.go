@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,8 @@ func newCompletion() *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "Print a completion script for bash, zsh or fish",
 		Long: `Print a script with which a shell (bash, zsh or fish) completes commands, flags, the names of built-in
-scenarios, scenario files, the names of models, the paths of --set and --over and the metrics of --check.`,
+scenarios, scenario files, the names of models, the paths of --set and --over, the
+settings of --only and the metrics of --check.`,
 		Example: `  source <(poolwise completion bash)
   poolwise completion zsh > "${fpath[1]}/_poolwise"
   poolwise completion fish > ~/.config/fish/completions/poolwise.fish`,
@@ -146,6 +148,30 @@ func completePath(cmd *cobra.Command, args []string, begun string) ([]string, co
 			all = append(all, path+"=\t"+doc)
 		}
 	})
+	return all, how
+}
+
+// completeOnly completes the axes of the scenario's sweep and their values, the last of several.
+func completeOnly(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp
+	var all []string
+	for _, axis := range knownScenario(cmd, args).Sweep {
+		values, ok := strings.CutPrefix(begun, axis.Name+"=")
+		switch {
+		case !ok && strings.HasPrefix(axis.Name, begun):
+			return append(all, axis.Name+"="), how | cobra.ShellCompDirectiveNoSpace
+		case !ok:
+			continue
+		}
+		before := begun[:len(begun)-len(values)+strings.LastIndex(values, ",")+1]
+		for _, p := range axis.Points {
+			for _, stem := range []string{axis.Name + "=", before} { // a label may have commas
+				if word := stem + p.Label; strings.HasPrefix(word, begun) && !slices.Contains(all, word) {
+					all = append(all, word)
+				}
+			}
+		}
+	}
 	return all, how
 }
 

@@ -18,6 +18,9 @@ type overrides struct {
 	flags        *pflag.FlagSet // that have seed and replications, or nil
 	set          []string
 	over         []string
+	only         []string
+	fixed        bool // what only chooses becomes part of the scenario
+	noSweep      bool
 	seed         uint64
 	replications int
 	checks       []string
@@ -25,7 +28,7 @@ type overrides struct {
 
 // addSet adds --set.
 func (o *overrides) addSet(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`PATH=VALUE`: override a value of the scenario, as in pool.max=16 or server.connect=20ms; may be repeated")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`PATH=VALUE`: override a value of the scenario, as in pool.max=16 or server.connect=20ms; null leaves a key out; several values are a sweep, which takes --over; may be repeated")
 	must(cmd.RegisterFlagCompletionFunc("set", completePath))
 }
 
@@ -33,6 +36,26 @@ func (o *overrides) addSet(cmd *cobra.Command) {
 func (o *overrides) addOver(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.over, "over", nil, "`PATH=VALUE,...`: run at these settings in place of the scenario's sweep, as in pool.max=2,4,8 or 1..40 or 2..64:2; several make a grid")
 	must(cmd.RegisterFlagCompletionFunc("over", completePath))
+}
+
+// addOnly adds --only and, where it makes sense, --no-sweep.
+func (o *overrides) addOnly(cmd *cobra.Command, noSweep bool) {
+	cmd.Flags().StringArrayVar(&o.only, "only", nil, "`AXIS=VALUE,...`: of the scenario's sweep, only these settings, as in variant=shared or pool.max=8,16; with one, --set changes what it sets; may be repeated")
+	must(cmd.RegisterFlagCompletionFunc("only", completeOnly))
+	if noSweep {
+		cmd.Flags().BoolVar(&o.noSweep, "no-sweep", false, "the scenario without its sweep, as with --set sweep=null; default off")
+	}
+}
+
+// checkSweep reports flags about the sweep that do not go together.
+func (o *overrides) checkSweep() error {
+	switch {
+	case o.noSweep && len(o.only) > 0:
+		return usagef("want --only or --no-sweep, not both: --only chooses settings of the sweep")
+	case o.noSweep && len(o.over) > 0:
+		return usagef("--no-sweep is of no use with --over, which is in the place of the scenario's sweep")
+	}
+	return nil
 }
 
 // addRest adds what only a run takes.
@@ -68,7 +91,9 @@ func (o *overrides) load(src source) (*scenarios.Scenario, []scenarios.Cell, err
 	if len(o.over) > 0 {
 		over = o.over
 	}
-	base, cells, err := scenarios.Load(src.name, src.text, scenarios.Options{Set: set, Over: over, Open: src.open})
+	base, cells, err := scenarios.Load(src.name, src.text, scenarios.Options{
+		Set: set, Only: o.only, Fixed: o.fixed, NoSweep: o.noSweep, Over: over, Open: src.open,
+	})
 	var mistakes scenarios.Errors
 	if err != nil && !errors.As(err, &mistakes) {
 		return nil, nil, err

@@ -87,6 +87,7 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	if over {
 		o.addOver(cmd)
 	}
+	o.addOnly(cmd, !over)
 	o.addSet(cmd)
 	o.addRest(cmd)
 	f.Var(&o.precision, "precision", "`SHARE`: run each setting until half the 95 % interval of the figures in its checks (or else of throughput and p(99)) is at most this share of them, in the place of --replications; default none")
@@ -152,6 +153,9 @@ func oneFile(_ *cobra.Command, args []string) error {
 func (o *simulation) check() error {
 	if o.workers < 0 {
 		return usagef("--workers: want at least 1, or 0 for one on each processor, have %d", o.workers)
+	}
+	if err := o.checkSweep(); err != nil {
+		return err
 	}
 	return o.reporting.check()
 }

@@ -62,6 +62,9 @@ func newSizeOptions(cmd *cobra.Command) *sizeOptions {
 	f.SortFlags = false
 	o.addOver(cmd)
 	f.Lookup("over").Usage = "`PATH=VALUE,...`: sizes to choose from, as in pool.max=1..40 or pool.max=4,8,16; default those of the scenario's sweep, or else from 1 to what the server's limit allows"
+	o.addOnly(cmd, false)
+	f.Lookup("only").Usage = "`AXIS=VALUE`: find the size under this setting of the scenario's sweep, as in variant=shared; may be repeated, for several axes"
+	o.fixed = true
 	o.addSet(cmd)
 	o.addSeed(cmd)
 	o.addCheck(cmd)
