@@ -64,3 +64,17 @@ func nameFault(f *server.Fault) string {
 	}
 	return "fault"
 }
+
+// idleFaults says which faults have struck nothing, be it that nothing of what they act on took place meanwhile.
+func (w *world) idleFaults() (all []string) {
+	for i, s := range w.servers {
+		o, of := &w.scenario.Server, ""
+		if i > 0 {
+			o, of = &w.scenario.Servers[i-1].Options, " of "+w.scenario.Servers[i-1].Name
+		}
+		for _, f := range s.Idle() {
+			all = append(all, fmt.Sprintf("the fault at %v%s (%s) had no effect: there was nothing for it to act on", o.Faults[f].At, of, nameFault(&o.Faults[f])))
+		}
+	}
+	return all
+}

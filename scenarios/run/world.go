@@ -455,6 +455,9 @@ func (w *world) warn(r *record.Run) {
 	for _, text := range w.notStarted() {
 		add(text)
 	}
+	for _, text := range w.idleFaults() {
+		add(text)
+	}
 }
 
 // notStarted says of which services instances could not start, and notes it.

@@ -168,6 +168,7 @@ func (f *Fault) validate(bad func(path, message string)) {
 type window struct {
 	from, to sim.Time
 	fault    *Fault
+	number   int     // of the fault
 	connect  latency // of connectTime
 }
 
@@ -175,12 +176,14 @@ type window struct {
 type incident struct {
 	effect effectID
 	fault  *Fault
+	number int
 	over   bool     // the window ends
 	until  sim.Time // of a stall
 }
 
 // addFaults compiles the timeline: windows are looked up when they may count, incidents are events.
 func (s *Server) addFaults() {
+	s.struck = make([]bool, len(s.opts.Faults))
 	for i := range s.opts.Faults {
 		f := &s.opts.Faults[i]
 		for id := range numEffects {
@@ -193,24 +196,24 @@ func (s *Server) addFaults() {
 				to = from.Add(f.For)
 			}
 			if id == readOnly {
-				s.switches(f, from, to)
+				s.switches(i, from, to)
 				continue
 			}
 			if id == stall {
-				s.incident(from, incident{effect: stall, fault: f, until: to})
+				s.incident(from, incident{effect: stall, fault: f, number: i, until: to})
 				continue
 			}
 			if e.window {
-				w := window{from: from, to: to, fault: f}
+				w := window{from: from, to: to, fault: f, number: i}
 				if id == connectTime {
 					w.connect = newLatency(s.sim, *f.Connect, s.opts.TimerOverhead)
 				}
 				s.windows[id] = append(s.windows[id], w)
 				continue
 			}
-			s.incident(from, incident{effect: id, fault: f})
+			s.incident(from, incident{effect: id, fault: f, number: i})
 			if f.For > 0 && (id == restart || id == failover) {
-				s.windows[refuse] = append(s.windows[refuse], window{from: from, to: to, fault: f})
+				s.windows[refuse] = append(s.windows[refuse], window{from: from, to: to, fault: f, number: i})
 			}
 		}
 	}
@@ -223,15 +226,27 @@ func (s *Server) incident(at sim.Time, i incident) {
 }
 
 // switches compiles a window during which the sessions are in another state: only its ends are looked at, not each use.
-func (s *Server) switches(f *Fault, from, to sim.Time) {
-	s.incident(from, incident{effect: readOnly, fault: f})
+func (s *Server) switches(number int, from, to sim.Time) {
+	i := incident{effect: readOnly, fault: &s.opts.Faults[number], number: number}
+	s.incident(from, i)
 	if to < sim.Forever {
-		s.incident(to, incident{effect: readOnly, fault: f, over: true})
+		i.over = true
+		s.incident(to, i)
 	}
 }
 
-// during returns the window of an effect that is open now, nil if there is none. Of several the first listed counts.
+// during returns the window of an effect that is open now and so has its effect, nil if there is none. Of several the first listed
+// counts.
 func (s *Server) during(id effectID) *window {
+	w := s.openNow(id)
+	if w != nil {
+		s.struck[w.number] = true
+	}
+	return w
+}
+
+// openNow returns it for who only looks.
+func (s *Server) openNow(id effectID) *window {
 	now := s.sim.Now()
 	for i := range s.windows[id] {
 		if w := &s.windows[id][i]; w.from <= now && now < w.to {
@@ -252,8 +267,21 @@ var failures = []struct {
 	{failTransient, record.TransientError},
 }
 
+// Idle returns the faults, by their place in Options.Faults, that have struck nothing so far.
+func (s *Server) Idle() (all []int) {
+	for i, struck := range s.struck {
+		if !struck {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // happen lets an incident happen.
 func (s *Server) happen(i incident) {
+	if i.effect != stall && (s.stats.Open > 0 || len(s.ops) > len(s.freeOps)) { // sessions, or connects under way
+		s.struck[i.number] = true
+	}
 	switch i.effect {
 	case restart:
 		s.killAll(record.AdminShutdown, 0)
@@ -265,7 +293,7 @@ func (s *Server) happen(i incident) {
 	case kill:
 		s.Kill(int32(i.fault.Kill))
 	case stall:
-		s.standStill(i.until)
+		s.standStill(i.number, i.until)
 	case readOnly:
 		if i.over {
 			s.readOnly--
@@ -285,7 +313,7 @@ func (s *Server) happen(i incident) {
 }
 
 // standStill lets the server stand still until a time: whatever it is at is put off. What begins meanwhile is put off where it begins.
-func (s *Server) standStill(until sim.Time) {
+func (s *Server) standStill(number int, until sim.Time) {
 	now := s.sim.Now()
 	longer := until.Sub(max(now, s.stalledUntil))
 	if longer <= 0 {
@@ -294,12 +322,14 @@ func (s *Server) standStill(until sim.Time) {
 	for o := range s.ops {
 		p := &s.ops[o]
 		if p.timer != (sim.Timer{}) && p.needsServer() {
+			s.struck[number] = true
 			s.wake(p)
 			s.sleepFor(Op(o), p, p.stage, p.due.Add(longer).Sub(now))
 		}
 	}
-	s.stalledUntil = until
+	s.stalledUntil, s.stalledBy = until, number
 	if s.shared.used {
+		s.struck[number] = s.struck[number] || len(s.shared.heap) > 0
 		s.shared.advance()
 		s.shared.since = until
 		s.shared.rearm()
@@ -315,6 +345,15 @@ func (p *operation) needsServer() bool {
 		return (p.kind == opConnect || p.kind == opPing) && p.outcome == record.OK
 	}
 	return false
+}
+
+// stalls reports whether the server stands still, for what would begin now.
+func (s *Server) stalls() bool {
+	if s.stalledUntil <= s.sim.Now() {
+		return false
+	}
+	s.struck[s.stalledBy] = true
+	return true
 }
 
 // stalledFor returns how long the server goes on standing still.

@@ -43,6 +43,8 @@ type Server struct {
 	windows                   [numEffects][]window
 	incidents                 []incident
 	stalledUntil              sim.Time
+	stalledBy                 int    // the fault
+	struck                    []bool // by fault: it has had an effect
 
 	ops          []operation
 	freeOps      []Op
@@ -291,7 +293,7 @@ func (s *Server) slept(o Op) {
 // arrive starts the phases of a query, or of a login.
 func (s *Server) arrive(o Op) {
 	p := &s.ops[o]
-	if s.stalledUntil > s.sim.Now() {
+	if s.stalls() {
 		s.holdUntil(o, p, travelling, s.stalledUntil)
 		return
 	}

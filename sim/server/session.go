@@ -70,7 +70,7 @@ func (s *Server) Connect(c Caller, r sim.Reply) Op {
 // send lets a new operation wait for a latency, behind a partition if there is one, or if it needs an answer from the server, behind
 // a stall.
 func (s *Server) send(o Op, p *operation, st stage, l *latency) {
-	if s.stalledUntil > s.sim.Now() && (p.kind == opConnect || p.kind == opPing) {
+	if (p.kind == opConnect || p.kind == opPing) && s.stalls() {
 		s.holdUntil(o, p, st, s.stalledUntil.Add(l.withOverhead(l.sample(&p.rand))))
 		return
 	}
@@ -171,10 +171,12 @@ func (s *Server) forgotten(se *session) *window {
 	if len(s.windows[dropIdle]) == 0 || se.dead {
 		return nil
 	}
-	if w := s.during(dropIdle); w != nil && s.sim.Now().Sub(se.used) > w.fault.DropIdle.After {
-		return w
+	w := s.openNow(dropIdle)
+	if w == nil || s.sim.Now().Sub(se.used) <= w.fault.DropIdle.After {
+		return nil
 	}
-	return nil
+	s.struck[w.number] = true
+	return w
 }
 
 // lose makes a session dead: its next use fails with the verdict, or hangs before the client gives up.

@@ -11,5 +11,5 @@ type Watcher interface {
 // Ended implements Watcher. Behind a partition nothing is heard.
 func (s *Server) Ended(ses Session) bool {
 	se := s.session(ses)
-	return se.dead && se.verdict == record.AdminShutdown && s.during(partition) == nil
+	return se.dead && se.verdict == record.AdminShutdown && s.openNow(partition) == nil
 }
