@@ -1,69 +1,44 @@
 package reports
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
-	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
 )
 
 // CSVMain writes what one wants in a spreadsheet, one row for each cell: CSV has all there is. The columns are the settings, by their
 // keys; then, in this order:
 //
+//	service                                             (if asked for: "(all)", or the service that the row is about)
 //	replications
 //	requests, ok, failed, unfinished                    (counts over all replications; unfinished if there were any)
 //	failed_rate, throughput_per_s                       (a share from 0 to 1)
 //	latency_p50_ms, latency_p95_ms, latency_p99_ms, wait_p99_ms
-//	in_use_mean, in_use_max, waiting_max
+//	in_use_mean, in_use_max, waiting_max                (the highest of all replications)
 //	server_peak_open, server_refused, core_utilisation  (a share from 0 to 1)
 //	leaked
 //	pooler_waiting_max, pooler_wait_p99_ms, pooler_timeouts (if there is a pooler)
 //	outcome_NAME                                        (failed requests, for every outcome that occurred)
 //	stage_NAME_ms, stage_NAME_slowest_ms                (if asked for: the mean time in every stage that took any)
+//	checks                                              (if there are any: passed, failed or inconclusive)
 //	warnings
 //
 // If any cell has replications, a figure F that is estimated is followed by F_lo and F_hi, its interval at 95 %: all shares, rates
-// and times, but those of stages. An unknown figure is an empty field.
-func CSVMain(w io.Writer, r *record.Result) error {
-	m := mainColumns{keys: settingKeys(r)}
-	for i := range r.Cells {
-		m.look(&r.Cells[i])
-	}
-	c := csv.NewWriter(w)
-	head := mainRow{csvRow: csvRow{head: true, intervals: m.intervals}}
-	head.cell(&m, &record.Cell{})
-	if err := c.Write(head.fields); err != nil {
-		return err
-	}
-	for i := range r.Cells {
-		row := mainRow{csvRow: csvRow{intervals: m.intervals}}
-		row.cell(&m, &r.Cells[i])
-		if err := c.Write(row.fields); err != nil {
-			return err
-		}
-	}
-	c.Flush()
-	return c.Error()
-}
+// and times, but those of stages. An unknown figure is an empty field, and so is one that a service has not.
+func CSVMain(w io.Writer, r *record.Result) error { return CSVWith(w, r, CSVOptions{}) }
 
 // mainColumns are the columns that hang on what there is.
 type mainColumns struct {
-	keys       []string
-	intervals  bool
 	unfinished bool
-	pooler     bool
 	outcomes   [record.NumOutcomes]bool
 	stages     [record.NumStages]bool
 }
 
 func (m *mainColumns) look(c *record.Cell) {
-	m.intervals = m.intervals || c.Replications > 1
 	m.unfinished = m.unfinished || c.Requests.Unfinished > 0
-	m.pooler = m.pooler || c.Pooler != nil
 	for o, n := range c.Requests.Outcomes {
 		m.outcomes[o] = m.outcomes[o] || n > 0
 	}
@@ -81,11 +56,7 @@ func (m *mainColumns) look(c *record.Cell) {
 type mainRow struct{ csvRow }
 
 func (r *mainRow) cell(m *mainColumns, c *record.Cell) {
-	for _, key := range m.keys {
-		v, _ := digest.Value(c.Settings, key)
-		r.put(key, v)
-	}
-	r.count("replications", int64(c.Replications))
+	r.begin(c)
 	r.count("requests", c.Requests.Total)
 	r.count("ok", c.Requests.OK)
 	r.count("failed", c.Requests.Failed)
@@ -99,20 +70,20 @@ func (r *mainRow) cell(m *mainColumns, c *record.Cell) {
 	r.millis("latency_p99_ms", c.Latency.P99)
 	r.millis("wait_p99_ms", c.Wait.P99)
 	r.plain("in_use_mean", c.Levels.InUse.Mean)
-	r.plain("in_use_max", c.Levels.InUse.Max)
-	r.plain("waiting_max", c.Levels.Waiting.Max)
-	r.count("server_peak_open", c.Server.PeakOpen)
-	r.count("server_refused", c.Server.Refused)
+	r.plain("in_use_max", highest(c.Levels.InUse))
+	r.plain("waiting_max", highest(c.Levels.Waiting))
+	r.shared("server_peak_open", c.Server.PeakOpen)
+	r.shared("server_refused", c.Server.Refused)
 	r.float("core_utilisation", c.Server.CoreUtilisation)
 	r.plain("leaked", c.Leaked)
-	if m.pooler {
+	if r.pooler {
 		p := c.Pooler
 		if p == nil {
 			p = &record.PoolerCell{}
 		}
-		r.plain("pooler_waiting_max", p.Levels.Waiting.Max)
+		r.plain("pooler_waiting_max", highest(p.Levels.Waiting))
 		r.millis("pooler_wait_p99_ms", p.Wait.P99)
-		r.count("pooler_timeouts", p.Timeouts)
+		r.shared("pooler_timeouts", p.Timeouts)
 	}
 	for o, occurred := range m.outcomes {
 		if occurred {
@@ -131,15 +102,8 @@ func (r *mainRow) cell(m *mainColumns, c *record.Cell) {
 		r.put(name+"_ms", milliseconds(s.All.Stages[i].Mean))
 		r.put(name+"_slowest_ms", milliseconds(s.Slowest.Stages[i].Mean))
 	}
+	r.verdict()
 	r.put("warnings", strings.Join(c.Warnings, "; "))
-}
-
-// plain puts a figure without its interval.
-func (r *mainRow) plain(name string, f record.Float) {
-	intervals := r.intervals
-	r.intervals = false
-	r.float(name, f)
-	r.intervals = intervals
 }
 
 // millis puts a duration, with its interval.

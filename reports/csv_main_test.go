@@ -13,14 +13,20 @@ import (
 	"poolwise/sim/record"
 )
 
-// table reads what CSVMain writes: the head, and each row by its names.
+// mainTable reads what CSVMain writes.
 func mainTable(t *testing.T, r *record.Result) (head []string, rows []map[string]string) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := CSVMain(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	all, err := csv.NewReader(&b).ReadAll() // which refuses rows of another length
+	return csvTable(t, &b)
+}
+
+// csvTable reads CSV: the head, and each row by its names.
+func csvTable(t *testing.T, b *bytes.Buffer) (head []string, rows []map[string]string) {
+	t.Helper()
+	all, err := csv.NewReader(b).ReadAll() // which refuses rows of another length
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +89,61 @@ func TestMainColumns(t *testing.T) {
 	}
 	if rows[1]["outcome_acquire_timeout"] != "0" || rows[1]["pooler_wait_p99_ms"] != "" {
 		t.Errorf("the other cell: %v", rows[1])
+	}
+}
+
+// TestHighestOfReplications: the maximum of a level is the highest, as in the text, and not the mean of maxima.
+func TestHighestOfReplications(t *testing.T) {
+	level := record.Level3{Max: record.Float{Value: 4.5, Lo: 3, Hi: 6, Known: true, Interval: true}, Most: record.ExactFloat(7)}
+	r := &record.Result{Cells: []record.Cell{{Replications: 2, Levels: record.Levels{Waiting: level, InUse: level}}}}
+	_, rows := mainTable(t, r)
+	if rows[0]["waiting_max"] != "7" || rows[0]["in_use_max"] != "7" {
+		t.Errorf("%v", rows[0])
+	}
+	var b bytes.Buffer
+	if err := CSV(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if _, rows := csvTable(t, &b); rows[0]["waiting_max"] != "7" {
+		t.Errorf("of all columns: %v", rows[0])
+	}
+}
+
+// TestRowsOfServices: below the row of a cell, one for each service, with its checks; what a service has not for itself is empty.
+func TestRowsOfServices(t *testing.T) {
+	r := reporttest.Fleet(3, 1)
+	r.Cells[0].Pools[0].Name, r.Cells[0].Pools[0].Service = "jobs", ""
+	reporttest.Check(r, "ok{service=jobs}==100", "failed{service=payments}==0", "throughput>1/s")
+	for _, all := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := CSVWith(&b, r, CSVOptions{All: all, Services: true}); err != nil {
+			t.Fatal(err)
+		}
+		head, rows := csvTable(t, &b)
+		if head[0] != "service" || len(rows) != 3 {
+			t.Fatalf("%v: %d rows", head, len(rows))
+		}
+		for i, want := range []map[string]string{
+			{"service": "(all)", "checks": "failed", "server_refused": "100"},
+			{"service": "jobs", "checks": "passed", "server_refused": ""},
+			{"service": "payments", "checks": "failed", "server_refused": ""},
+		} {
+			for name, want := range want {
+				if got := rows[i][name]; got != want {
+					t.Errorf("row %d, %s: %q, want %q", i, name, got, want)
+				}
+			}
+		}
+		ok := "ok"
+		if all {
+			ok = "requests_ok"
+			if rows[1]["connect_n"] != "" || rows[0]["connect_n"] == "" || rows[0]["failed_after_n"] != "100" {
+				t.Errorf("connects %q, of jobs %q; failed %q", rows[0]["connect_n"], rows[1]["connect_n"], rows[0]["failed_after_n"])
+			}
+		}
+		if rows[0][ok] != "200" || rows[1][ok] != "100" {
+			t.Errorf("%s: %v, of jobs %v", ok, rows[0][ok], rows[1][ok])
+		}
 	}
 }
 

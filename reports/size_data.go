@@ -62,14 +62,14 @@ func SizeCSV(w io.Writer, s *record.Sizing) error {
 	r := s.Result()
 	keys := []string{s.Key}
 	var rows [][]string
-	head := csvRow{head: true, intervals: true}
+	head := csvRow{keys: keys, head: true, intervals: true}
 	sizeFields(&head, s, &record.Sized{})
-	head.cell(keys, &record.Cell{})
+	head.cell(&record.Cell{})
 	rows = append(rows, head.fields)
 	for i := range s.Sizes {
-		row := csvRow{intervals: true}
+		row := csvRow{keys: keys, intervals: true}
 		sizeFields(&row, s, &s.Sizes[i])
-		row.cell(keys, &r.Cells[i])
+		row.cell(&r.Cells[i])
 		rows = append(rows, row.fields)
 	}
 	c := csv.NewWriter(w)

@@ -23,6 +23,7 @@ type reporting struct {
 	destination
 	format   *choice
 	csv      *choice // its columns, of a result
+	rows     *choice // of csv
 	also     []string
 	further  []furtherReport // what also says
 	summary  string

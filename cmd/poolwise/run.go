@@ -96,6 +96,7 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	f.StringVar(&o.baseline, "baseline", "", "`FILE`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; with none those checks are off, as for the run that makes the first baseline; by default they fail")
 	o.addReports(cmd, record.Schema)
 	o.csv = choose(cmd, "columns", "`WHICH`: columns of csv: main, which are those for a spreadsheet, times in ms; or all there are, times in ns", "main", "all")
+	o.rows = choose(cmd, "rows", "`WHICH`: rows of csv: settings, one for each; or services, below it one for each of its services", "settings", "services")
 	f.BoolVar(&o.stages, "stages", false, "say where the time of requests went: stage by stage, of all, of the slowest 1 % and of those that failed; a run takes 1.2 to 1.6 times as long; default on for text and plots of a single setting, otherwise off")
 	o.addPlots(cmd)
 	f.StringVar(&o.hgrm, "hgrm", "", "`FILE`: write the latencies of served requests as HdrHistogram percentiles, in ms; each of several cells to a file of its own: out.hgrm becomes out-pool.max-8.hgrm; default none")
@@ -312,10 +313,7 @@ func (o *simulation) report(w io.Writer, format string, res *record.Result, file
 	case "json":
 		return reports.JSON(w, res)
 	case "csv":
-		if o.csv.value == "all" {
-			return reports.CSV(w, res)
-		}
-		return reports.CSVMain(w, res)
+		return reports.CSVWith(w, res, reports.CSVOptions{All: o.csv.value == "all", Services: o.rows.value == "services"})
 	case "markdown":
 		return reports.Markdown(w, res)
 	case "junit":
