@@ -211,7 +211,11 @@ func overloadedAlong(l *digest.Line) (says []string) {
 		first, at := l.Points[points[kind][0]], points[kind]
 		text := overloaded(first.Cell)
 		if slices.ContainsFunc(at, func(i int) bool { return overloaded(l.Points[i].Cell) != text }) {
-			text = kind + " (" + lacking(first.Cell) + " at " + first.Label + ")"
+			text = kind + " (" + lacking(first.Cell)
+			if slices.ContainsFunc(at, func(i int) bool { return lacking(l.Points[i].Cell) != lacking(first.Cell) }) {
+				text += " at " + first.Label
+			}
+			text += ")"
 		}
 		says = append(says, "At "+digest.Printable(l.Key)+" "+values(l, at)+" "+text+".")
 	}

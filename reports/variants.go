@@ -131,7 +131,7 @@ func differenceIn(f record.Figure) *difference {
 // differs; failures if they do by one in a hundred, for then latencies are of different requests; else the figure with the largest
 // ratio. With several services each is looked at by itself, those first that checks name.
 func mostDifferent(cells []*record.Cell, checks []record.Check) *difference {
-	names := servicesOf(cells)
+	names := commonServices(cells)
 	if d := failedCheckThatDiffers(cells, checks); d != nil {
 		return d
 	}
@@ -220,8 +220,8 @@ func eachService(c *record.Cell) (all []*record.PoolCell) {
 	return all
 }
 
-// servicesOf names the services that all cells have, if there are several.
-func servicesOf(cells []*record.Cell) (names []string) {
+// commonServices names the services that all cells have, if there are several.
+func commonServices(cells []*record.Cell) (names []string) {
 	for _, s := range eachService(cells[0]) {
 		everywhere := !slices.ContainsFunc(cells, func(c *record.Cell) bool {
 			return !slices.ContainsFunc(eachService(c), func(p *record.PoolCell) bool { return p.Name == s.Name })

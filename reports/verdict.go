@@ -15,19 +15,20 @@ import (
 
 // overload says that more is asked for than there is, if that is so.
 func overload(c *record.Cell) []string {
-	cores, conns := tooMuch(c)
+	const until = "; the queue grows, or requests fail, as long as that lasts."
+	o := tooMuch(c)
 	switch {
-	case cores != nil:
-		return []string{fmt.Sprintf("More work arrives than the cores can do: %s requests a second with %s of core time each are %s; "+
-			"the queue grows, or requests fail, as long as that lasts.",
-			perSecond(cores.Rate), digest.Duration(cores.Each.Value), worth(cores))}
-	case conns == nil:
+	case o == nil:
 		return overloadAtPeak(c)
+	case o.Of == record.OfCores:
+		return []string{fmt.Sprintf("More work arrives than the cores can do: %s requests a second with %s of core time each are %s"+until,
+			perSecond(o.Rate), digest.Duration(o.Each.Value), worth(o))}
+	case o.Of == record.OfPooler:
+		return []string{fmt.Sprintf("The pooler's %s are the bottleneck: %s requests a second that occupy one for %s each need %s"+until,
+			digest.Plural(int64(o.Have), "server connection", "server connections"), perSecond(o.Rate), digest.Duration(o.Each.Value), digest.Number(o.Load.Value))}
 	}
-	s := fmt.Sprintf("More connections are asked for than %s may have: %s requests a second that keep one for %s each would occupy %s, of %d; "+
-		"the queue grows, or requests fail, as long as that lasts.",
-		whosePool(c, conns), perSecond(conns.Rate), digest.Duration(conns.Each.Value), digest.Number(conns.Load.Value), conns.Have)
-	says := []string{s}
+	says := []string{fmt.Sprintf("More connections are asked for than %s may have: %s requests a second that keep one for %s each would occupy %s, of %d"+until,
+		whosePool(c, o), perSecond(o.Rate), digest.Duration(o.Each.Value), digest.Number(o.Load.Value), o.Have)}
 	for i := range c.Offered {
 		if o := &c.Offered[i]; o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have) {
 			says = append(says, "More connections alone would not do: the work is "+worth(o)+".")
@@ -47,49 +48,58 @@ func overloadAtPeak(c *record.Cell) []string {
 	return nil
 }
 
-// tooMuch returns what more is asked of than there is: cores, or else connections, those that lack most.
-func tooMuch(c *record.Cell) (cores, conns *record.Offered) {
+// tooMuch returns what more is asked of than there is: cores, or else the pooler's server connections, or else those of the pool that
+// lacks most. Where the first are too few, requests keep what comes after them for longer, so that this seems to be too little, too.
+func tooMuch(c *record.Cell) (most *record.Offered) {
+	rank := []string{record.OfConnections, record.OfPooler, record.OfCores}
 	for i := range c.Offered {
-		switch o := &c.Offered[i]; {
-		case !o.TooMuch():
-		case o.Of == record.OfCores:
-			cores = o
-		case conns == nil || o.Load.Value/float64(o.Have) > conns.Load.Value/float64(conns.Have):
-			conns = o
+		o := &c.Offered[i]
+		if o.TooMuch() && (most == nil || cmp.Or(cmp.Compare(slices.Index(rank, o.Of), slices.Index(rank, most.Of)),
+			cmp.Compare(o.Load.Value/float64(o.Have), most.Load.Value/float64(most.Have))) > 0) {
+			most = o
 		}
 	}
-	return cores, conns
+	return most
 }
 
 // overloaded says the same in few words, empty if it is not so.
 func overloaded(c *record.Cell) string {
-	switch cores, conns := tooMuch(c); {
-	case cores != nil:
-		return overloadKind(c) + " (" + worth(cores) + ")"
-	case conns != nil:
-		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(c, conns), digest.Number(conns.Load.Value), conns.Have)
+	switch o := tooMuch(c); {
+	case o == nil:
+		return ""
+	case o.Of == record.OfCores:
+		return overloadKind(c) + " (" + worth(o) + ")"
+	case o.Of == record.OfPooler:
+		return fmt.Sprintf("the pooler's %d server connections are the bottleneck (%s needed)", o.Have, digest.Number(o.Load.Value))
+	default:
+		return fmt.Sprintf("more connections are asked for than %s may have (%s, of %d)", whosePool(c, o), digest.Number(o.Load.Value), o.Have)
 	}
-	return ""
 }
 
 // lacking says of what there is too little, and how much would be used.
 func lacking(c *record.Cell) string {
-	cores, conns := tooMuch(c)
-	if cores != nil {
-		return worth(cores)
+	o := tooMuch(c)
+	switch o.Of {
+	case record.OfCores:
+		return worth(o)
+	case record.OfPooler:
+		return digest.Number(o.Load.Value) + " needed"
 	}
-	return fmt.Sprintf("%s of the %d of %s", digest.Number(conns.Load.Value), conns.Have, whosePool(c, conns))
+	return fmt.Sprintf("%s of the %d of %s", digest.Number(o.Load.Value), o.Have, whosePool(c, o))
 }
 
 // overloadKind says only what more is asked of than there is, without whose it is and the figures.
 func overloadKind(c *record.Cell) string {
-	switch cores, conns := tooMuch(c); {
-	case cores != nil:
+	switch o := tooMuch(c); {
+	case o == nil:
+		return ""
+	case o.Of == record.OfCores:
 		return "more work arrives than the cores can do"
-	case conns != nil:
+	case o.Of == record.OfPooler:
+		return "the pooler's server connections are the bottleneck"
+	default:
 		return "more connections are asked for than pools may have"
 	}
-	return ""
 }
 
 // worth says how many cores the work would keep busy, and how many there are.
@@ -123,6 +133,9 @@ func timeouts(c *record.Cell) []string {
 		return nil
 	}
 	held := "all connections were lent"
+	if o := tooMuch(c); o != nil && o.Of == record.OfPooler {
+		held += ", while who had them waited for the pooler"
+	}
 	opening := "connections were being opened"
 	switch v := c.Server; {
 	case v.Refused > 0:
@@ -282,10 +295,11 @@ func openSizeHeadline(l *digest.Line, r *record.Result) []string {
 	if text := noSizeIsEnough(cells); text != "" {
 		return append([]string{text}, sizeByFigures(l, key, "as good as any")...)
 	}
-	if says := sizeByChecks(l, r, key); says != nil {
-		return says
+	says := sizeByChecks(l, r, key)
+	if says == nil {
+		says = sizeByFigures(l, key, "enough")
 	}
-	return sizeByFigures(l, key, "enough")
+	return append(says, overloadedAlong(l)...)
 }
 
 // noSizeIsEnough says that the cores cannot do the work at any size; empty if that is not so.

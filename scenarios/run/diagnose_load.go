@@ -8,6 +8,7 @@ import (
 	"poolwise/pool"
 	"poolwise/scenarios"
 	"poolwise/sim/dist"
+	"poolwise/sim/pooler"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 	"poolwise/workload"
@@ -93,6 +94,9 @@ func offered(sc *scenarios.Scenario, c *record.Cell) []record.Offered {
 	if o, ok := offeredToCores(sc, c); ok {
 		all = append(all, o)
 	}
+	if o, ok := offeredToPooler(sc, c); ok {
+		all = append(all, o)
+	}
 	services := sc.All()
 	for i := range services {
 		if services[i].PoolOf == "" {
@@ -107,6 +111,9 @@ func offered(sc *scenarios.Scenario, c *record.Cell) []record.Offered {
 // offeredToPool says what is asked of the connections of a service, by itself and by those that use its pool.
 func offeredToPool(sc *scenarios.Scenario, c *record.Cell, services []scenarios.Service, owner *scenarios.Service) (record.Offered, bool) {
 	have, pool := owner.Capacity()*owner.Instances, poolsOf(c, owner, len(services))
+	if pool == nil {
+		return record.Offered{}, false
+	}
 	var rate, load record.Float
 	for i := range services {
 		v := &services[i]
@@ -118,11 +125,11 @@ func offeredToPool(sc *scenarios.Scenario, c *record.Cell, services []scenarios.
 			return record.Offered{}, false
 		}
 		if p.Arrivals.Known && p.Hold.Mean.Known {
-			each := record.Exact(time.Duration(math.Round(n.loans * float64(p.Hold.Mean.Value))))
+			each := record.Exact(time.Duration(math.Round(n.loans * float64(p.Hold.Mean.Value) * aroundLoans(pool))))
 			rate, load = plus(rate, p.Arrivals), plus(load, times(p.Arrivals, each))
 		}
 	}
-	if have == 0 || pool == nil || !load.Known || load.Value == 0 {
+	if have == 0 || !load.Known || load.Value == 0 {
 		return record.Offered{}, false
 	}
 	o := record.Offered{Of: record.OfConnections, Service: owner.Name, Rate: rate, Each: perRequest(load, rate), Load: load, Have: have}
@@ -131,6 +138,56 @@ func offeredToPool(sc *scenarios.Scenario, c *record.Cell, services []scenarios.
 	}
 	o.Busy = record.ExactFloat(min((pool.Levels.Size.Mean.Value-pool.Levels.Idle.Mean.Value)/float64(have), 1))
 	return o, true
+}
+
+// aroundLoans is by what the time for which a request has a connection is to be multiplied for it to have in it the checks before the
+// loan, and the reset and the roll-back after it, during which nobody else can have the connection.
+func aroundLoans(p *record.PoolCell) float64 {
+	lent := p.Levels.InUse.Mean.Value
+	if lent <= 0 {
+		return 1
+	}
+	l := &p.Levels
+	around := l.Size.Mean.Value - l.Idle.Mean.Value - lent - l.Opening.Mean.Value
+	return 1 + max(around, 0)/lent
+}
+
+// offeredToPooler says what is asked of the server connections of a pooler that lends them for a transaction or a query: the arrivals,
+// and the time for which one served a request, both measured. It can be said if all requests arrive of themselves, and all connect as
+// one role, for each role has connections of its own.
+func offeredToPooler(sc *scenarios.Scenario, c *record.Cell) (record.Offered, bool) {
+	if sc.Pooler == nil || sc.Pooler.Mode == pooler.SessionMode || c.Pooler == nil {
+		return record.Offered{}, false
+	}
+	services := sc.All()
+	var rate record.Float
+	var served float64 // requests a second that had a server connection, or may have had one
+	role, first := "", true
+	for i := range services {
+		v := &services[i]
+		if v.Direct {
+			continue
+		}
+		p := poolsOf(c, v, len(services))
+		if p == nil || !p.Arrivals.Known || !p.Throughput.Known || p.Requests.OK == 0 || !first && v.Role != role {
+			return record.Offered{}, false
+		}
+		role, first = v.Role, false
+		q := &p.Requests
+		others := q.Failed - q.Outcomes[record.AcquireTimeout] - q.Outcomes[record.NoneAvailable] - q.Outcomes[record.QueueTimeout]
+		rate, served = plus(rate, p.Arrivals), served+float64(p.Throughput.Value*(1+float64(others)/float64(q.OK)))
+	}
+	l := &c.Pooler.Levels
+	busy := l.Size.Mean.Value - l.Idle.Mean.Value - l.Opening.Mean.Value
+	if served <= 0 || busy <= 0 {
+		return record.Offered{}, false
+	}
+	have := sc.Pooler.DefaultPoolSize + sc.Pooler.ReservePoolSize
+	each := record.Exact(time.Duration(math.Round(busy / served * float64(time.Second))))
+	return record.Offered{
+		Of: record.OfPooler, Rate: rate, Each: each, Load: times(rate, each), Have: have,
+		Busy: record.ExactFloat(min(busy/float64(have), 1)),
+	}, true
 }
 
 // perRequest is the load of one request.
@@ -219,7 +276,7 @@ func poolsOf(c *record.Cell, v *scenarios.Service, services int) *record.PoolCel
 	if services > 1 {
 		return nil
 	}
-	return &record.PoolCell{Arrivals: c.Arrivals, Hold: c.Hold, Levels: c.Levels}
+	return &record.PoolCell{Requests: c.Requests, Arrivals: c.Arrivals, Throughput: c.Throughput, Hold: c.Hold, Levels: c.Levels}
 }
 
 // times returns a rate multiplied by a time, both means.

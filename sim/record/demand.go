@@ -84,7 +84,7 @@ func mergeArrivals(runs []*Run, parts [][]*Part) Float {
 // Offered is what open workloads ask of something that there is a number of: cores, or the connections of a pool. Where it is more
 // than there is, a queue grows for as long as it lasts, or requests fail.
 type Offered struct {
-	Of      string   `json:"of"`                // OfCores or OfConnections
+	Of      string   `json:"of"`                // OfCores, OfConnections or OfPooler
 	Service string   `json:"service,omitempty"` // of connections: whose, if there are several services
 	Rate    Float    `json:"rate"`              // requests a second that arrive
 	Each    Duration `json:"each"`              // how long each occupies one: core time by the scenario, measured time of a connection
@@ -97,7 +97,8 @@ type Offered struct {
 // What is offered load.
 const (
 	OfCores       = "cores"
-	OfConnections = "connections"
+	OfConnections = "connections"        // of a pool
+	OfPooler      = "pooler connections" // to the server
 )
 
 // TooMuch reports whether more was asked than there is, for sure: the load is above it, with all of its interval, and nearly all

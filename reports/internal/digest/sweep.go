@@ -240,7 +240,7 @@ func (l *Line) Name(r Region, after bool) string {
 // IsSize reports whether the setting is the size of a pool, so that a low value can be called too small.
 func (l *Line) IsSize() bool {
 	path := strings.Split(l.Key, ".")
-	return slices.Contains(path, "pool") && slices.Contains(sizes, path[len(path)-1])
+	return slices.Contains(path, "pool") && slices.Contains(sizes, path[len(path)-1]) || l.Key == "pooler.default_pool_size"
 }
 
 // sizes are the names of the option for the size, in the pools there are.
