@@ -9,6 +9,7 @@ import (
 
 	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // document is what the reports for people say, before it is laid out.
@@ -436,19 +437,16 @@ func notes(r *record.Result) []string {
 
 // notEvaluated explains why checks were not evaluated, if some were not.
 func notEvaluated(checks []record.Check) string {
-	some, against := false, false
+	var all []string
 	for _, k := range checks {
 		if k.Status == record.NotEvaluated {
-			some = true
-			e, err := record.ParseCheck(k.Expr)
-			against = against || err == nil && e.Against()
+			if why := cmp.Or(k.Why, "there were no samples, or too few for the percentile"); !slices.Contains(all, why) {
+				all = append(all, why)
+			}
 		}
 	}
-	switch {
-	case against:
-		return "not evaluated: there was no baseline with that setting (see --baseline), or there were too few samples; it counts as failed."
-	case some:
-		return "not evaluated: there were no samples, or too few for the percentile; it counts as failed."
+	if all == nil {
+		return ""
 	}
-	return ""
+	return "not evaluated: " + wording.Or(all) + "; it counts as failed."
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"poolwise/reports/internal/digest"
@@ -75,7 +76,11 @@ func annotateChecks(b *bufio.Writer, r *record.Result, file string) {
 			command = "warning"
 		}
 		var says []string
-		for i, k := range alike[id] {
+		all := alike[id]
+		if why := all[0].Why; why != "" && !slices.ContainsFunc(all, func(k record.Check) bool { return k.Why != why }) {
+			says, all = []string{why}, nil // once
+		}
+		for i, k := range all {
 			if i == mostCells && len(alike[id]) > mostCells+1 {
 				says = append(says, fmt.Sprintf("and at %d more settings", len(alike[id])-mostCells))
 				break

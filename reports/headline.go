@@ -481,7 +481,11 @@ func checks(r *record.Result) []string {
 	}
 	part(record.FailedCheck, "fails", "fail")
 	part(record.Inconclusive, "is inconclusive", "are inconclusive")
-	part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
+	if slices.ContainsFunc(r.Checks, func(k record.Check) bool { return k.Status == record.NotEvaluated && k.Why == "" }) {
+		part(record.NotEvaluated, "has nothing to measure", "have nothing to measure")
+	} else {
+		part(record.NotEvaluated, "has no baseline to compare with", "have no baseline to compare with")
+	}
 	return []string{"Of " + digest.Plural(total, "check", "checks") + ", " + strings.Join(parts, "; ") + "."}
 }
 

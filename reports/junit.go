@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -136,6 +137,9 @@ func atCell(r *record.Result, cell int) string {
 func checkMessage(k record.Check) string {
 	s := strings.ReplaceAll(string(k.Status), "_", " ")
 	if k.Status == record.Off {
+		if k.Why != "" {
+			s += ": " + k.Why
+		}
 		return s
 	}
 	s += ": " + checkDetail(k)
@@ -150,10 +154,7 @@ const whyInconclusive = "the interval has both sides of the limit, and more repl
 // checkDetail says what was measured.
 func checkDetail(k record.Check) string {
 	if k.Status == record.NotEvaluated {
-		if e, err := record.ParseCheck(k.Expr); err == nil && e.Against() {
-			return "nothing to measure, or no baseline to compare with"
-		}
-		return "nothing to measure"
+		return cmp.Or(k.Why, "nothing to measure")
 	}
 	s := measured([]record.Check{k})
 	if k.Baseline.Known {

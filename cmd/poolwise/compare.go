@@ -318,7 +318,7 @@ func (o *overrides) checkSaved(r *record.Result) error {
 		for i := range r.Cells {
 			got := e.Evaluate(&r.Cells[i])
 			if k.Level == scenarios.OffLevel {
-				got = record.Check{Expr: got.Expr, Settings: got.Settings, Status: record.Off, Unit: got.Unit}
+				got = got.SwitchedOff()
 			}
 			got.Cell, got.Level = i, k.Level.String()
 			r.Checks = append(r.Checks, got)

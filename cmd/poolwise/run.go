@@ -93,7 +93,7 @@ func newRunOptions(cmd *cobra.Command, over bool) *runOptions {
 	f.Var(&o.precision, "precision", "`SHARE`: run each setting until half the 95 % interval of the figures in its checks (or else of throughput and p(99)) is at most this share of them, in the place of --replications; default none")
 	f.IntVar(&o.least, "min-replications", runner.DefaultMinReplications, fmt.Sprintf("`N`: least replications with --precision; default %d", runner.DefaultMinReplications))
 	f.IntVar(&o.most, "max-replications", runner.DefaultMaxReplications, fmt.Sprintf("`N`: most replications with --precision; default %d", runner.DefaultMaxReplications))
-	f.StringVar(&o.baseline, "baseline", "", "`FILE`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; with none those checks are off, as for the run that makes the first baseline; by default they fail")
+	f.StringVar(&o.baseline, "baseline", "", "`FILE|none`: a result saved with --format json, which checks such as 'p(99)<=baseline*1.05' compare with, cell by cell; none turns those checks off, for the run that makes the first baseline; by default they fail")
 	o.addReports(cmd, record.Schema)
 	o.csv = choose(cmd, "columns", "`WHICH`: columns of csv: main, which are those for a spreadsheet, times in ms; or all there are, times in ns", "main", "all")
 	o.rows = choose(cmd, "rows", "`WHICH`: rows of csv: settings, one for each; or services, below it one for each of its services", "settings", "services")
@@ -230,7 +230,7 @@ func (o *runOptions) run(cmd *cobra.Command, file string) error {
 		return err
 	}
 	o.tellPlots(stderr, &files)
-	if baseline != nil && !o.quiet {
+	if o.baseline != noBaseline && !o.quiet {
 		tellBaseline(stderr, res, baseline)
 	}
 	return o.conclude(stderr, res)
@@ -366,7 +366,17 @@ func (s exitStatus) error() error {
 
 // tellBaseline says where a baseline was of no use.
 func tellBaseline(w io.Writer, res, baseline *record.Result) {
-	if !slices.ContainsFunc(res.Checks, func(k record.Check) bool { e, err := record.ParseCheck(k.Expr); return err == nil && e.Against() }) {
+	against := slices.ContainsFunc(res.Checks, func(k record.Check) bool {
+		e, err := record.ParseCheck(k.Expr)
+		return err == nil && e.Against() && k.Level != record.LevelOff
+	})
+	switch {
+	case baseline == nil && against:
+		fmt.Fprintln(w, "no baseline was given for the checks that compare with one: want --baseline FILE, or --baseline none for the run that makes the first")
+		return
+	case baseline == nil:
+		return
+	case !against:
 		fmt.Fprintln(w, "no check compares with the baseline, as p(99)<=baseline*1.05 does")
 		return
 	}
@@ -377,9 +387,14 @@ func tellBaseline(w io.Writer, res, baseline *record.Result) {
 			none = append(none, c.Settings.String())
 		}
 	}
-	if none != nil {
-		fmt.Fprintf(w, "the baseline has no cell with %s\n", wording.Or(none))
+	if none == nil {
+		return
 	}
+	have := "has " + sweepOf(baseline)
+	if len(axesOf(baseline)) == 0 {
+		have = "was saved without settings"
+	}
+	fmt.Fprintf(w, "the baseline has no cell with %s: it %s\n", wording.Or(none), have)
 }
 
 // warnings reports whether there is anything to warn of.

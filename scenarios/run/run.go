@@ -112,7 +112,7 @@ func judge(res *record.Result, cells []scenarios.Cell) {
 			expr := mustParse(want.Expr)
 			got := expr.Evaluate(&res.Cells[i])
 			if want.Level == scenarios.OffLevel {
-				got = record.Check{Expr: got.Expr, Status: record.Off, Unit: got.Unit}
+				got = got.SwitchedOff()
 			}
 			got.Cell, got.Settings, got.Line, got.Level = i, c.Settings, want.Line, want.Level.String()
 			res.Checks = append(res.Checks, got)

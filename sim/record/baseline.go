@@ -72,8 +72,8 @@ func (r *Result) JudgeAgainst(baseline func(cell int) *Cell) {
 // WithoutBaseline turns the checks against a baseline off: there is none yet.
 func (r *Result) WithoutBaseline() {
 	for i, k := range r.Checks {
-		if e, err := ParseCheck(k.Expr); err == nil && e.Against() {
-			r.Checks[i].Status = Off
+		if e, err := ParseCheck(k.Expr); err == nil && e.Against() && k.Level != LevelOff {
+			r.Checks[i].Status, r.Checks[i].Why = Off, noneYet
 		}
 	}
 	r.Verdict = Verdict(r.Checks)

@@ -270,6 +270,9 @@ func (e Expr) Evaluate(c *Cell) Check {
 	if !f.Known || e.against {
 		return k
 	}
+	if e.against {
+		k.Why = noBaseline
+	}
 	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
 	k.Status = e.judge(f.Lo, f.Hi, e.limit)
 	return k
@@ -278,6 +281,20 @@ func (e Expr) Evaluate(c *Cell) Check {
 // exactly returns whole numbers as they are and others to nine digits, as they are saved.
 func exactly(f float64) float64 {
 	if f == math.Trunc(f) {
+// Why a check against a baseline was not evaluated, or is off.
+const (
+	noBaseline  = "no baseline was given"
+	noSuchCell  = "the baseline has no cell of these settings"
+	notInBase   = "the baseline has not measured it"
+	noneYet     = "there is no baseline yet"
+	offByItself = "its level is off"
+)
+
+// SwitchedOff returns a check that is not to be evaluated, by its level.
+func (k Check) SwitchedOff() Check {
+	return Check{Expr: k.Expr, Settings: k.Settings, Status: Off, Unit: k.Unit, Why: offByItself}
+}
+
 		return f
 	}
 	return nineDigits(f)
@@ -293,7 +310,11 @@ func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	}
 	k := Check{Expr: e.String(), Settings: c.Settings, Status: NotEvaluated, Unit: e.metric.unit}
 	f := e.Measure(c)
-	if !f.Known || baseline == nil {
+	if baseline == nil {
+		k.Why = noSuchCell
+		return k
+	}
+	if !f.Known {
 		return k
 	}
 	b := e.Measure(baseline)
@@ -301,6 +322,7 @@ func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 		return k
 	}
 	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
+		k.Why = notInBase
 	k.Baseline = b
 	d := Difference(digits(e.Sample(c)), digits(e.Sample(baseline)), e.limit)
 	if !d.Interval {

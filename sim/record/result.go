@@ -202,7 +202,7 @@ const (
 	FailedCheck  Status = "failed"
 	Inconclusive Status = "inconclusive"  // the interval straddles the limit
 	NotEvaluated Status = "not_evaluated" // there was nothing to measure; counts as failed
-	Off          Status = "off"           // its level says that it is not to be evaluated
+	Off          Status = "off"           // its level says that it is not to be evaluated, or it has no baseline yet
 )
 
 // Check is one expectation of the scenario and what came of it.
@@ -216,6 +216,7 @@ type Check struct {
 	Hi       float64  `json:"hi"`
 	Unit     string   `json:"unit"`              // ns, ratio, count, per_second
 	Baseline Float    `json:"baseline,omitzero"` // the figure of the baseline, if it was judged against one
+	Why      string   `json:"why,omitempty"`     // it is off, or was not evaluated, beyond there being nothing to measure
 	Level    string   `json:"level,omitempty"`   // error if it is not given, warning or off
 	Line     int      `json:"-"`                 // where it stands in the scenario file; 0 if not in a file
 }
