@@ -36,8 +36,8 @@ func ranges(values string) (string, error) {
 		case (last-first)/step >= maxCells:
 			return "", fmt.Errorf("%s has more than %d values", strings.TrimSpace(short(part)), maxCells)
 		}
-		for n := first; n <= last; n += step {
-			all = append(all, strconv.Itoa(n))
+		for i := range (last-first)/step + 1 { // first + i*step does not overflow, the next one may
+			all = append(all, strconv.Itoa(first+i*step))
 		}
 	}
 	return strings.Join(all, ","), nil

@@ -274,34 +274,36 @@ func (s *Sim) Run(end Time) {
 	}
 }
 
-// RunSome is Run for at most n events: it reports whether the run is over. It gives a caller the chance to look up from
-// long work.
+// RunSome is Run for at most n events, continuations included: it reports whether the run is over. It gives a caller the chance to
+// look up from long work, even if that goes in circles.
 func (s *Sim) RunSome(end Time, n int) bool {
-	s.stopped = false
+	if !s.rest.any { // else the last event goes on, and what it asked for holds
+		s.stopped = false
+	}
 	for ; n > 0; n-- {
-		if s.stopped {
-			return true
-		}
-		e, ok := s.take(end)
-		if !ok {
-			if end != Forever {
-				s.now = max(s.now, end)
+		var ev Event
+		if s.rest.any {
+			ev = s.rest.take()
+		} else {
+			if s.stopped {
+				return true
 			}
-			return true
+			e, ok := s.take(end)
+			if !ok {
+				if end != Forever {
+					s.now = max(s.now, end)
+				}
+				return true
+			}
+			s.now, ev = e.at, e.Event
 		}
-		s.now = e.at
 		s.fired++
-		s.actors[e.To].Handle(e.Event)
-		for s.rest.any {
-			s.fired++
-			ev := s.rest.take()
-			s.actors[ev.To].Handle(ev)
-		}
-		if s.Check != nil {
+		s.actors[ev.To].Handle(ev)
+		if s.Check != nil && !s.rest.any {
 			s.Check()
 		}
 	}
-	return false
+	return s.stopped && !s.rest.any
 }
 
 // take removes the next event that was not cancelled.

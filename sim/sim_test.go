@@ -481,3 +481,38 @@ func BenchmarkArmAndCancel(b *testing.B) {
 		s.Cancel(s.Arm(d, Event{To: id}))
 	}
 }
+
+// TestCirclesDoNotKeepTheCaller: continuations that go on for ever are cut into pieces like anything else, and a Stop holds until all
+// continuations of its event are done, wherever the pieces end.
+func TestCirclesDoNotKeepTheCaller(t *testing.T) {
+	var s Sim
+	l := newLog(&s)
+	l.then = func(Event) { s.Continue(l.event(1)) }
+	s.At(0, l.event(0))
+	for range 3 {
+		if s.RunSome(Forever, 10) {
+			t.Fatal("a circle was over")
+		}
+	}
+	if len(l.got) != 30 {
+		t.Errorf("%d events in three pieces of ten", len(l.got))
+	}
+	for piece := 1; piece < 8; piece++ {
+		var s Sim
+		l := newLog(&s)
+		l.then = func(ev Event) {
+			switch ev.A {
+			case 0:
+				s.Stop()
+				s.Continue(l.event(1))
+			case 1:
+				s.Continue(l.event(2))
+			}
+		}
+		s.At(1, l.event(0))
+		s.At(1, l.event(9))
+		for !s.RunSome(Forever, piece) {
+		}
+		wantOrder(t, l, 0, 1, 2)
+	}
+}

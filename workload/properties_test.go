@@ -388,7 +388,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			{Rate: 100, MeanStay: time.Millisecond}, {Rate: 1000, MeanStay: time.Millisecond}}}}},
 	} {
 		s, d := newInstant(o)
-		s.RunSome(sim.Forever, 200_000)
+		s.RunSome(sim.Forever, 500_000)
 		slots := len(d.slots)
 		if n := testing.AllocsPerRun(10, func() { s.RunSome(sim.Forever, 10_000) }); n != 0 {
 			t.Errorf("%s: %v allocations in 10000 events", name, n)

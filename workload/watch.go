@@ -76,7 +76,7 @@ func (w *watch) look() {
 			f.At = max(f.At, s.since)
 		case querying:
 			b, ok := w.drivers[h.driver].env.Server.(server.Blocker)
-			if !ok || !b.Blocked(server.Op(s.answer)) {
+			if !ok || !b.Blocked(server.Op(s.answer), w.drivers[h.driver].reply(queried, h.slot)) {
 				return
 			}
 			f.ForLock++

@@ -364,7 +364,7 @@ func (s *fakeServer) CancelQuery(op server.Op) {
 }
 
 // Blocked implements server.Blocker.
-func (s *fakeServer) Blocked(server.Op) bool { return s.blocked }
+func (s *fakeServer) Blocked(server.Op, sim.Reply) bool { return s.blocked }
 
 func (s *fakeServer) Query(session server.Session, q *server.Query, number int64, r sim.Reply) server.Op {
 	if s.busy(session) {

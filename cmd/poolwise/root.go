@@ -111,7 +111,7 @@ same bytes everywhere.`,
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "color", "colour"))
 	})
-	root.AddCommand(newRun(), newSweep(), newCompare(), newSize(), newCheck(), newList(), newShow(), newInit(), newModels(), newMetrics(), newSchema(), newCompletion())
+	root.AddCommand(newRun(), newSweep(), newCompare(), newSize(), newCheck(), newList(), newShow(), newInit(), newModels(), newMetrics(), newKeys(), newSchema(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	return root

@@ -1,12 +1,14 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"poolwise/scenarios"
 	"poolwise/sim"
 	"poolwise/sim/record"
 )
@@ -146,6 +148,25 @@ func TestOpenTransaction(t *testing.T) {
 		within(t, label+": served afterwards", s.served(end+10*time.Second, 12*time.Minute), 20, 0.15)
 		if n := len(s.from(end+7*time.Second, time.Hour).ended(record.AcquireEnded, record.AcquireTimeout)); n > 0 {
 			t.Errorf("%s: %d time out when it is over", label, n)
+		}
+	}
+}
+
+// TestDeadlockOfAnAnswerOnItsWay: a request whose query is over, but which has not been told yet, waits for nobody.
+func TestDeadlockOfAnAnswerOnItsWay(t *testing.T) {
+	for workload, login := range map[string]string{
+		"{clients: 10, request: [acquire, query: 0s, acquire, release, release]}":                           "1s",
+		"{arrivals: {poisson: 10/s}, request: [acquire, query: {phases: [{lock: u}]}, query: 0s, release]}": "{exponential: {mean: 1s}}",
+	} {
+		for seed := range 5 {
+			base, cells := mustLoad(t, `
+until: 20s
+server: {cores: 2, login_cpu: `+login+`}
+pool: {model: sqlx, acquire_timeout: 1s}
+workload: `+workload, scenarios.Options{Set: []string{fmt.Sprint("seed=", seed)}})
+			if _, err := Run(context.Background(), base, cells, Options{CheckInvariants: true}); err != nil {
+				t.Errorf("%s, seed %d: %v", workload, seed, err)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pooler
 
 import (
+	"poolwise/sim"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 )
@@ -46,8 +47,12 @@ func (p *Pooler) CancelQuery(o server.Op) {
 }
 
 // Blocked implements server.Blocker.
-func (p *Pooler) Blocked(o server.Op) bool {
-	x := p.op(o)
+func (p *Pooler) Blocked(o server.Op, r sim.Reply) bool {
+	x := &p.ops[o]
 	b, ok := p.backend.(server.Blocker)
-	return ok && x.stage == running && b.Blocked(p.links[p.clients[x.session].link].op)
+	if !ok || x.kind != opQuery || x.reply != r || x.stage != running {
+		return false
+	}
+	i := p.clients[x.session].link
+	return b.Blocked(p.links[i].op, p.answer(i))
 }

@@ -91,13 +91,16 @@ func (p *Pooler) run(o server.Op, i int32) {
 	x, l := &p.ops[o], &p.links[i]
 	x.stage = running
 	l.work = o
-	r := sim.Reply{To: p.id, Kind: answered, A: i}
+	r := p.answer(i)
 	if x.kind == opPing {
 		l.op = p.backend.Ping(l.session, r)
 	} else {
 		l.op = p.backend.Query(l.session, x.query, x.number, r)
 	}
 }
+
+// answer is where the answer to what runs on a server connection goes.
+func (p *Pooler) answer(i int32) sim.Reply { return sim.Reply{To: p.id, Kind: answered, A: i} }
 
 // answered goes on with a server connection on which something has ended.
 func (p *Pooler) answered(i, b int32) {

@@ -531,7 +531,8 @@ func TestRandomHistories(t *testing.T) {
 						p = Phase{IO: &d}
 					}
 					if rapid.IntRange(0, 2).Draw(t, "lock") == 0 {
-						p = Phase{Lock: "accounts", Rows: rapid.IntRange(0, 2).Draw(t, "rows")}
+						rows := rapid.IntRange(1, 2).Draw(t, "rows")
+						p = Phase{Lock: "accounts", Rows: &rows}
 					}
 					if rapid.Bool().Draw(t, "chance") {
 						p.Chance = ptr(dist.Probability(0.5))

@@ -20,7 +20,7 @@ type Phase struct {
 	CPU    *dist.Distribution `yaml:"cpu" doc:"time on a core, beside the wait for one"`
 	IO     *dist.Distribution `yaml:"io" doc:"time without a core: a disk, a lock"`
 	Lock   string             `yaml:"lock" doc:"name of a table; the query locks a row of it, when nobody else has it locked, to the end of its transaction, or to its own end without one"`
-	Rows   int                `yaml:"rows" doc:"count, at least 1, default 1; rows of the table, of which lock takes any one"`
+	Rows   *int               `yaml:"rows" doc:"count, at least 1, default 1; rows of the table, of which lock takes any one"`
 	Chance *dist.Probability  `yaml:"chance" doc:"probability that the phase takes place at all; default 1"`
 }
 
@@ -60,9 +60,9 @@ func (q *QuerySpec) Validate(bad func(path, message string)) {
 			bad("", "want one of cpu, io and lock")
 		}
 		switch {
-		case p.Rows < 0:
-			bad("rows", fmt.Sprintf("want 1 or more, have %d", p.Rows))
-		case p.Rows > 0 && p.Lock == "":
+		case p.Rows != nil && *p.Rows < 1:
+			bad("rows", fmt.Sprintf("want 1 or more, have %d", *p.Rows))
+		case p.Rows != nil && p.Lock == "":
 			bad("rows", "are those of the table of a lock")
 		}
 		if p.Chance != nil {
@@ -98,7 +98,10 @@ func (q *QuerySpec) Compile(sm *sim.Sim, o *Options) *Query {
 		c.add(phase{latency: newLatency(sm, q.Service, o.TimerOverhead), cpu: true, chance: 1})
 	}
 	for _, p := range q.Phases {
-		ph := phase{cpu: p.CPU != nil, chance: 1, rows: p.Rows}
+		ph := phase{cpu: p.CPU != nil, chance: 1}
+		if p.Rows != nil {
+			ph.rows = *p.Rows
+		}
 		if p.Chance != nil {
 			ph.chance = float64(*p.Chance)
 		}

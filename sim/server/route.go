@@ -78,7 +78,12 @@ func (r *Route) begin(way int, s Session, reply sim.Reply) (Op, sim.Reply) {
 		r.ops = append(r.ops, carried{})
 	}
 	r.ops[o] = carried{live: true, way: way, session: s, gen: r.ops[o].gen, reply: reply}
-	return o, sim.Reply{To: r.outer.id, Kind: sim.Kind(r.ops[o].gen), A: int32(o)}
+	return o, r.inner(o)
+}
+
+// inner is where a backend's answer to an operation goes.
+func (r *Route) inner(o Op) sim.Reply {
+	return sim.Reply{To: r.outer.id, Kind: sim.Kind(r.ops[o].gen), A: int32(o)}
 }
 
 func (r *Route) op(o Op) *carried {
@@ -231,10 +236,10 @@ func (r *Route) CancelQuery(o Op) {
 }
 
 // Blocked implements Blocker.
-func (r *Route) Blocked(o Op) bool {
-	c := r.op(o)
+func (r *Route) Blocked(o Op, reply sim.Reply) bool {
+	c := &r.ops[o]
 	b, ok := r.way[c.way].(Blocker)
-	return ok && !c.come && b.Blocked(c.own)
+	return ok && c.live && !c.come && c.reply == reply && b.Blocked(c.own, r.inner(o))
 }
 
 // Number implements Backend.

@@ -28,6 +28,7 @@ type talk struct {
 	names    []string // of the operations, by the A of their replies
 	sessions map[string]Session
 	ops      map[string]Op
+	replies  map[string]sim.Reply
 	numbers  int64
 }
 
@@ -38,7 +39,7 @@ const (
 
 // newTalk returns a conversation that has no server yet.
 func newTalk(t *testing.T) *talk {
-	c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}}
+	c := &talk{t: t, sim: new(sim.Sim), sessions: map[string]Session{}, ops: map[string]Op{}, replies: map[string]sim.Reply{}}
 	c.id = c.sim.Add(c)
 	c.script = simtest.Script{Sim: c.sim, To: c.id, Command: c.command}
 	return c
@@ -73,7 +74,8 @@ func (c *talk) Handle(ev sim.Event) {
 
 func (c *talk) reply(name string, kind sim.Kind) sim.Reply {
 	c.names = append(c.names, name)
-	return sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
+	c.replies[name] = sim.Reply{To: c.id, Kind: kind, A: int32(len(c.names) - 1)}
+	return c.replies[name]
 }
 
 // do does a line of the script.
@@ -162,7 +164,7 @@ func (c *talk) command(line string) {
 	case "cancel":
 		c.backend.(Canceller).CancelQuery(c.ops[word(1)])
 	case "blocked":
-		fmt.Fprintf(&c.out, "%v\n", c.backend.(Blocker).Blocked(c.ops[word(1)]))
+		fmt.Fprintf(&c.out, "%v\n", c.backend.(Blocker).Blocked(c.ops[word(1)], c.replies[word(1)]))
 	case "close":
 		begin(word(1), c.backend.Close(session(), c.reply(label(word(1)), opDone)))
 	case "close_hard":

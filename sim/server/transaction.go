@@ -24,8 +24,9 @@ type Canceller interface {
 
 // Blocker is a Backend that tells who waits for whom.
 type Blocker interface {
-	// Blocked reports whether an operation under way waits for a lock that another session has.
-	Blocked(op Op) bool
+	// Blocked reports whether the query op, asked for with r, waits for a lock that another session has. One that is over, its answer
+	// on the way, does not.
+	Blocked(op Op, r sim.Reply) bool
 }
 
 // Begin and Commit are statements: a round trip, and nothing to do at the server. From the end of Begin on the session has a
@@ -222,7 +223,10 @@ func (s *Server) unqueue(o Op) {
 }
 
 // Blocked implements Blocker.
-func (s *Server) Blocked(o Op) bool { return s.op(o).stage == locking }
+func (s *Server) Blocked(o Op, r sim.Reply) bool {
+	p := &s.ops[o]
+	return p.kind == opQuery && p.reply == r && p.stage == locking
+}
 
 // settleTransaction is what the end of a query means for the transaction of its session.
 func (s *Server) settleTransaction(p *operation) {
