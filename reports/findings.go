@@ -21,6 +21,7 @@ var kinds = map[record.FindingKind]labelled{
 	record.CanDeadlock:   {label: "can deadlock", tone: doubtful},
 	record.Leaking:       {label: "leak", tone: bad},
 	record.NeverReleased: {label: "kept", tone: doubtful},
+	record.LeakAlarms:    {label: "leak alarms", tone: doubtful},
 }
 
 // findings lists the diagnoses, each once, with the cells that it is of.

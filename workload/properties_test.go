@@ -476,7 +476,7 @@ func TestTexts(t *testing.T) {
 		err := f.UnmarshalText([]byte(o.String()))
 		switch o {
 		case record.OK, record.Cancelled, record.RequestTimeout, record.ClosedGracefully, record.ClosedHard, record.Dropped,
-			record.Killed, record.SessionStateLeaked, record.OverReleased:
+			record.Killed, record.SessionStateLeaked, record.OverReleased, record.LeakAlarm, record.FalseLeakAlarm:
 			if err == nil || !strings.HasPrefix(err.Error(), "want acquire_timeout, ") || strings.Contains(err.Error(), " "+o.String()+",") {
 				t.Errorf("no attempt can follow %v: %v", o, err)
 			}

@@ -38,6 +38,10 @@
 // a PoolNote with that outcome. Session knows nothing of a loan that has ended. The pool is Stateful: with Reset off, what a
 // borrower leaves in its session is there for the next, which is noted as SessionStateLeaked.
 //
+// With LeakDetection each loan has a timer. A loan that lasts longer than that raises an alarm, a PoolNote with the outcome LeakAlarm:
+// the detector measures how long a connection is out of the pool, and knows of leaks nothing else. A return after the alarm takes it
+// back, which is noted as FalseLeakAlarm.
+//
 // A return is answered when its reset or close is done. Discard, CloseOnDrop and Broken are a return of a connection that was
 // marked broken (found dead, for the last: it gets no goodbye). The real pool has no Detach; here it frees the slot.
 //
@@ -89,6 +93,7 @@ const (
 	sweep                     // a round of the background validation begins
 	swept                     // A: connection, B: code
 	graceOver                 // close waits no longer
+	overdue                   // A: connection; its loan has lasted for LeakDetection
 )
 
 // Pool is the model. It implements pool.Pool, pool.Stateful and pool.Lessor.
@@ -102,6 +107,7 @@ type Pool struct {
 	acquires pool.Acquires
 	idle     fifo.Ring[pool.Conn]
 	wakeUp   sim.Delay
+	alarm    sim.Delay
 	leaked   int // slots that are nobody's for ever
 
 	unswept int // idle connections that the round of background validation has yet to test
@@ -118,6 +124,8 @@ type place struct {
 	lost  bool              // it is nobody's for ever
 	left  pool.SessionState // what borrowers have left in the session
 	reply sim.Reply         // for the return under way
+
+	alarm sim.Timer // of the loan; zero when it has gone off
 }
 
 var nobody = sim.Reply{To: sim.Nobody}
@@ -126,7 +134,7 @@ var nobody = sim.Reply{To: sim.Nobody}
 func New(env pool.Env, opt Options) *Pool {
 	p := &Pool{
 		env: env, opt: opt, table: pool.NewTable(env), acquires: pool.NewAcquires(env), leases: pool.NewLeases(opt.MaxTotal),
-		wakeUp: env.Sim.Delay(opt.WakeDelay), closer: nobody,
+		wakeUp: env.Sim.Delay(opt.WakeDelay), alarm: env.Sim.Delay(opt.LeakDetection), closer: nobody,
 	}
 	p.id = env.Sim.Add(p)
 	return p
@@ -258,6 +266,9 @@ func (p *Pool) lend(t pool.Ticket, c pool.Conn, from record.State) {
 	if p.places[c].left != 0 {
 		p.note(record.SessionStateLeaked, c, q.Part, q.Number)
 	}
+	if p.opt.LeakDetection > 0 {
+		p.places[c].alarm = p.env.Sim.Arm(p.alarm, sim.Event{To: p.id, Kind: overdue, A: int32(c)})
+	}
 	p.acquires.Grant(t, p.leases.Begin(c))
 }
 
@@ -285,6 +296,8 @@ func (p *Pool) Handle(ev sim.Event) {
 		p.swept(pool.Conn(ev.A), ev.B)
 	case graceOver:
 		p.closeEnds()
+	case overdue:
+		p.overdue(pool.Conn(ev.A))
 	}
 }
 
@@ -474,6 +487,21 @@ func (p *Pool) giveUp(t pool.Ticket, o record.Outcome) {
 // Cancel implements pool.Pool: an interrupt.
 func (p *Pool) Cancel(t pool.Ticket) { p.giveUp(t, record.Cancelled) }
 
+// overdue: the loan has lasted for LeakDetection, or its connection was lost meanwhile.
+func (p *Pool) overdue(c pool.Conn) {
+	p.places[c].alarm = sim.Timer{}
+	e := p.table.Entry(c)
+	p.note(record.LeakAlarm, c, e.Part, e.Request)
+}
+
+// calm ends the watch over a loan that is given back. If the alarm has gone off, it was a false one.
+func (p *Pool) calm(c pool.Conn) {
+	if p.opt.LeakDetection > 0 && !p.env.Sim.Cancel(p.places[c].alarm) {
+		e := p.table.Entry(c)
+		p.note(record.FalseLeakAlarm, c, e.Part, e.Request)
+	}
+}
+
 // Return implements pool.Pool.
 func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 	c, ok := p.leases.Conn(loan)
@@ -483,6 +511,9 @@ func (p *Pool) Return(loan pool.Conn, how pool.End, r sim.Reply) {
 		return
 	}
 	p.leases.End(c)
+	if how != pool.Leak {
+		p.calm(c)
+	}
 	switch how {
 	case pool.Leak:
 		e := p.table.Entry(c)

@@ -33,8 +33,10 @@ type history struct {
 	queue    []int64            // the numbers of those that wait
 	overtook map[int64]bool     // it left the queue while another was first
 	waited   map[int64]bool
-	leaks    int // returns that are none
-	lost     int // Leaked facts
+	granted  map[int64]sim.Time
+	alarms   map[int64]bool // of loans: raised, and not taken back
+	leaks    int            // returns that are none
+	lost     int            // Leaked facts
 	detached int
 	closing  bool
 	closed   bool
@@ -50,7 +52,8 @@ func ms(t *rapid.T, from, to int, label string) time.Duration {
 }
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, sim: new(sim.Sim), requests: map[int64]*request{}, overtook: map[int64]bool{}, waited: map[int64]bool{}}
+	h := &history{t: t, sim: new(sim.Sim), requests: map[int64]*request{}, overtook: map[int64]bool{}, waited: map[int64]bool{},
+		granted: map[int64]sim.Time{}, alarms: map[int64]bool{}}
 	h.opt = Options{
 		MaxTotal:          rapid.IntRange(1, 4).Draw(t, "max_total"),
 		AcquireTimeout:    20 * time.Millisecond,
@@ -61,6 +64,7 @@ func newHistory(t *rapid.T) *history {
 		Reset:             rapid.Bool().Draw(t, "reset"),
 		Race:              rapid.SampledFrom([]Race{GrantWins, DeadlineFirst}).Draw(t, "race"),
 		WakeDelay:         ms(t, 0, 2, "wake_delay"),
+		LeakDetection:     ms(t, 0, 5, "leak_detection_threshold"),
 		CloseGrace:        ms(t, 0, 30, "close_grace"),
 	}
 	so := server.Options{
@@ -116,6 +120,7 @@ func (h *history) Note(f record.Fact) {
 		if f.Outcome != record.OK {
 			break
 		}
+		h.granted[f.Request] = f.At
 		if h.overtook[f.Request] {
 			h.t.Errorf("%d got a connection, but others had waited longer", f.Request)
 		}
@@ -124,10 +129,35 @@ func (h *history) Note(f record.Fact) {
 		}
 	case record.Leaked:
 		h.lost++
+	case record.Returned:
+		// One who returns it in the instant in which the alarm is due may be before it.
+		still, raised := h.alarms[f.Request]
+		if late := h.opt.LeakDetection > 0 && f.Took > h.opt.LeakDetection; late != raised && f.Took != h.opt.LeakDetection || still {
+			h.t.Errorf("%d returns it after %v, alarm raised: %v, not taken back: %v", f.Request, f.Took, raised, still)
+		}
+		delete(h.alarms, f.Request)
 	case record.PoolNote:
-		if f.Outcome == record.SessionStateLeaked && h.opt.Reset {
+		h.noted(f)
+	}
+}
+
+// noted: no session state gets over a reset; an alarm is of a loan that has lasted for the threshold, and a false one has been raised.
+func (h *history) noted(f record.Fact) {
+	switch f.Outcome {
+	case record.SessionStateLeaked:
+		if h.opt.Reset {
 			h.t.Errorf("session state reached %d", f.Request)
 		}
+	case record.LeakAlarm:
+		if at, ok := h.granted[f.Request]; !ok || f.At.Sub(at) != h.opt.LeakDetection || h.alarms[f.Request] {
+			h.t.Errorf("an alarm about %d, which has it since %v", f.Request, at)
+		}
+		h.alarms[f.Request] = true
+	case record.FalseLeakAlarm:
+		if !h.alarms[f.Request] {
+			h.t.Errorf("a false alarm about %d that was none", f.Request)
+		}
+		h.alarms[f.Request] = false
 	}
 }
 

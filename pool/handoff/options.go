@@ -18,6 +18,7 @@ type Options struct {
 	Reset             bool          `yaml:"reset" doc:"true: a return rolls back and resets the session, which takes a round trip; false leaves the next borrower what the last one did; default true"`
 	Race              Race          `yaml:"race" doc:"what a woken waiter looks at first: grant_wins (default, correct) or deadline_first, the bug on purpose: a grant that comes too late is lost for ever; to see it without a wake_delay takes events at one instant"`
 	WakeDelay         time.Duration `yaml:"wake_delay" doc:"time from the moment at which a waiter is woken until it has the lock again; 0 (default) is at once; threads take some 50us"`
+	LeakDetection     time.Duration `yaml:"leak_detection_threshold" doc:"a loan that lasts longer raises an alarm, which is false if the connection is returned after all; 0 (default) raises none; HikariCP's leakDetectionThreshold, of 2s at least"`
 	CloseGrace        time.Duration `yaml:"close_grace" doc:"longest time for which close waits for connections to come back; 0 does not wait; default 10s"`
 }
 
@@ -56,6 +57,7 @@ func (o Options) Validate(bad func(path, message string)) {
 		{"validate_after_idle", o.ValidateAfterIdle},
 		{"max_lifetime", o.MaxLifetime},
 		{"wake_delay", o.WakeDelay},
+		{"leak_detection_threshold", o.LeakDetection},
 		{"close_grace", o.CloseGrace},
 	} {
 		if d.value < 0 {

@@ -47,6 +47,40 @@ func TestLeakPerCall(t *testing.T) {
 	}
 }
 
+// TestLeakThreshold: of 72,000 jobs as many raise a false alarm as hold for longer than the threshold, P(hold > t) of them, with four
+// standard deviations; ln hold is normal with the mean ln 150 ms and the variance 2 ln 2, so that the mean is twice the median. The other
+// alarms are as many as there are leaks. All are raised when the threshold is over.
+func TestLeakThreshold(t *testing.T) {
+	const jobs = 72_000
+	for label, threshold := range map[string]time.Duration{"0s": 0, "2s": 2 * time.Second, "5s": 5 * time.Second, "60s": time.Minute} {
+		c, s := tell(t, "leak-threshold", label)
+		want := 0.0
+		if threshold > 0 {
+			want = jobs * math.Erfc(math.Log(threshold.Seconds()/0.15)/math.Sqrt(2*math.Ln2)/math.Sqrt2) / 2
+		}
+		alarms, wrong := c.PoolNotes[record.LeakAlarm], c.PoolNotes[record.FalseLeakAlarm]
+		if math.Abs(float64(wrong)-want) > 4*math.Sqrt(want) {
+			t.Errorf("%v: %d false alarms, want %.4g", threshold, wrong, want)
+		}
+		leaks := int64(len(s.of(record.Leaked)))
+		if float64(leaks) < 1 || math.Abs(float64(leaks)-jobs/10_000.) > 4*math.Sqrt(jobs/10_000.) {
+			t.Errorf("%v: %d leaks, want one in 10,000", threshold, leaks)
+		}
+		if threshold > 0 && alarms-wrong != leaks || threshold == 0 && alarms > 0 {
+			t.Errorf("%v: %d alarms, %d of them false, and %d leaks", threshold, alarms, wrong, leaks)
+		}
+		granted := map[int32]sim.Time{}
+		for _, f := range s {
+			switch {
+			case f.Kind == record.ConnMoved && f.Move.To() == record.InUse:
+				granted[f.Conn] = f.At
+			case f.Kind == record.PoolNote && f.Outcome == record.LeakAlarm && f.At.Sub(granted[f.Conn]) != threshold:
+				t.Fatalf("%v: an alarm after %v", threshold, f.At.Sub(granted[f.Conn]))
+			}
+		}
+	}
+}
+
 // TestCancelLosesSlot: after each wave a safe pool has three idle connections. The other one is dead after three losses, and the
 // losses are those that come within 50 µs of a deadline: 0.1 of 30 ms, so 1 in 300 returns, 1 in 100 waves.
 func TestCancelLosesSlot(t *testing.T) {

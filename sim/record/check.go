@@ -125,6 +125,9 @@ func allMetrics() []*metric {
 		func(c *Cell) Float { return c.longest("connect_to") })
 	figure("leaked", unitCount, true, "connections that were never returned", func(c *Cell) Float { return c.Leaked })
 	figure("empty_after", unitDuration, true, "when so many have leaked that a pool has none left", (*Cell).emptyAfter)
+	figure("leak_alarms", unitCount, true, "alarms of leak detectors", func(c *Cell) Float { return c.each(c.PoolNotes[LeakAlarm]) })
+	figure("false_leak_alarms", unitCount, true, "alarms of leak detectors for connections that were returned after all",
+		func(c *Cell) Float { return c.each(c.PoolNotes[FalseLeakAlarm]) })
 	figure("deadlocks", unitCount, true, "deadlocks among requests that hold all connections", (*Cell).deadlocks)
 	figure("core_utilisation", unitRatio, true, "share of the time of the server's cores that was used", func(c *Cell) Float { return c.Server.CoreUtilisation })
 

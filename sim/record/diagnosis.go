@@ -29,6 +29,7 @@ const (
 	Leaking       FindingKind = "leak"         // slots were lost for ever
 	NeverReleased FindingKind = "kept"         // the number of connections in use only ever rose
 	NotStarted    FindingKind = "not_started"  // the pool of an instance could not be built
+	LeakAlarms    FindingKind = "leak_alarms"  // the pool took connections for leaked
 )
 
 // Finding is a diagnosis of one replication.
@@ -231,6 +232,28 @@ func (c *Cell) leakDiagnoses() (all []Diagnosis) {
 		all = append(all, d)
 	}
 	return all
+}
+
+// alarmDiagnoses says how many alarms of leak detectors were of leaks.
+func (c *Cell) alarmDiagnoses() []Diagnosis {
+	all, wrong := c.PoolNotes[LeakAlarm], c.PoolNotes[FalseLeakAlarm]
+	if all == 0 {
+		return nil
+	}
+	d := Diagnosis{Kind: LeakAlarms, Replications: c.Replications, Instances: 1}
+	each := ""
+	if c.Replications > 1 {
+		each = ", in all replications together"
+	}
+	switch left := all - wrong; {
+	case wrong == 0:
+		d.Text = fmt.Sprintf("%d of connections that were not returned%s", all, each)
+	case left == 0:
+		d.Text = fmt.Sprintf("%d, all false: every connection was returned after all%s", all, each)
+	default:
+		d.Text = fmt.Sprintf("%d, of which %d were false, as the connection was returned after all, and %d were not%s", all, wrong, left, each)
+	}
+	return []Diagnosis{d}
 }
 
 // rounded makes a duration short enough for a sentence.

@@ -164,6 +164,8 @@ const (
 	Killed
 	SessionStateLeaked // a connection was lent with what an earlier borrower had left in its session
 	OverReleased       // a return that nothing was lent for was accepted: the capacity rose
+	LeakAlarm          // a loan has lasted so long that the pool takes its connection for leaked
+	FalseLeakAlarm     // the connection of such a loan was returned after all
 	NumOutcomes
 )
 
@@ -172,7 +174,7 @@ var outcomeNames = [NumOutcomes]string{
 	"too_many_connections", "mysql_too_many_connections", "cannot_connect_now", "auth_failed", "admin_shutdown",
 	"connection_reset", "connection_timeout", "query_cancelled", "deadlock_detected", "request_timeout", "hook_rejected", "queue_timeout",
 	"transient_error", "error", "failed", "rejected", "graceful", "hard", "dropped", "killed",
-	"session_state_leaked", "over_released",
+	"session_state_leaked", "over_released", "leak_alarm", "false_leak_alarm",
 }
 
 // String returns the name of the outcome in reports.
