@@ -65,6 +65,9 @@ type course struct {
 	full, failures   string    // when that was
 }
 
+// pooler is the name of the course of a pooler.
+const pooler = "pooler"
+
 // level is the course of one level.
 type level struct{ mean, max []float64 }
 
@@ -76,7 +79,7 @@ const mostWindows = 160
 func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	s := &c.Curves.Levels
 	o := &overtime{r: r, cell: c}
-	per := (bins(s) + mostWindows - 1) / mostWindows
+	per := o.steps(s)
 	windows := (bins(s) + per - 1) / per
 	o.window = s.Bin * time.Duration(per)
 	if o.window/time.Duration(per) != s.Bin || o.window > math.MaxInt64/mostWindows {
@@ -100,7 +103,7 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	}
 	if s.Pooler != nil {
 		e := o.newCourse(s.Pooler, per, windows)
-		e.name = "pooler"
+		e.name = pooler
 		o.each = append(o.each, e)
 		if len(o.each) == 2 {
 			o.each[0].name = "clients of the pooler"
@@ -108,6 +111,50 @@ func newOvertime(r *record.Result, c *record.Cell) *overtime {
 	}
 	o.marks = moments(c)
 	return o
+}
+
+// leastWindows is how few steps there may be of many bins.
+const leastWindows = 64
+
+// steps returns how many bins make a step: as few as there is room for, or more if then some service's requests that end jump up
+// and down less than half as much, and so many that they do least. A rhythm of 5 s in steps of 12 s is 2, 3, 2, 3, and in steps of
+// 20 s always 4.
+func (o *overtime) steps(s *record.Series) int {
+	n := bins(s)
+	least := (n + mostWindows - 1) / mostWindows
+	all := []*record.Course{&s.Course}
+	for i := range s.Services {
+		all = append(all, &s.Services[i])
+	}
+	best, lowest := least, 0.5
+	for _, c := range all {
+		before := ragged(c.Ended, least)
+		for per := least + 1; per <= n/leastWindows; per++ {
+			if now := ragged(c.Ended, per); now < lowest*before {
+				best, lowest = per, now/before
+			}
+		}
+	}
+	return best
+}
+
+// ragged is how much a number of requests differs from one step to the next, as a share of the mean.
+func ragged(ended []record.Ends, per int) float64 {
+	var sum, changes, before float64
+	for i := 0; i+per <= len(ended); i += per {
+		now := 0.0
+		for _, e := range ended[i : i+per] {
+			now += float64(e.OK) + float64(e.Failed)
+		}
+		if i > 0 {
+			changes += math.Abs(now - before)
+		}
+		sum, before = sum+now, now
+	}
+	if sum == 0 {
+		return 0
+	}
+	return changes / sum
 }
 
 // newCourse makes windows of the bins of a course.
@@ -186,10 +233,11 @@ func whenFull(s *record.Series, of *record.Course) string {
 	return "first all in use at " + digest.Duration(s.Bin*time.Duration(full))
 }
 
-// whenFailed says when requests failed.
+// whenFailed says how many requests failed, and when.
 func whenFailed(s *record.Series, of *record.Course) string {
-	first, last := -1, -1
+	first, last, n := -1, -1, int64(0)
 	for i, e := range of.Ended {
+		n += min(e.Failed, math.MaxInt64-n)
 		if e.Failed > 0 {
 			if first < 0 {
 				first = i
@@ -197,12 +245,20 @@ func whenFailed(s *record.Series, of *record.Course) string {
 			last = i
 		}
 	}
-	note := "failures from the start"
-	switch {
-	case first < 0:
+	if first < 0 {
 		return ""
-	case first > 0:
-		note = "failures from " + digest.Duration(s.Bin*time.Duration(first))
+	}
+	note := digest.Count(n) + " failures"
+	if n == 1 {
+		note = "1 failure"
+	}
+	switch {
+	case first == last:
+		note += " at " + digest.Duration(s.Bin*time.Duration(first))
+	case first == 0:
+		note += " from the start"
+	default:
+		note += " from " + digest.Duration(s.Bin*time.Duration(first))
 	}
 	if last > first {
 		end := s.Bin * time.Duration(last+1)
@@ -353,6 +409,12 @@ func (o *overtime) draw(s *sheet) {
 	if o.cell.Replications > 1 {
 		remark += " First of the replications."
 	}
+	if o.jumps() {
+		remark += " Steps that jump up and down may be a rhythm that does not fit them."
+	}
+	if slices.ContainsFunc(o.cell.Curves.Levels.Faults, func(f record.Fault) bool { return f.Unseen && f.At < o.end }) {
+		remark += " Pools take dead connections for good ones until they use them."
+	}
 	what := "connections over time"
 	if label := digest.Label(o.cell.Settings); label != "" {
 		what += " at " + label
@@ -380,7 +442,7 @@ func (o *overtime) draw(s *sheet) {
 		c := &o.each[i]
 		connections, waiting, requests := o.panels(c)
 		if connections > 0 {
-			o.connections(place(c.room(), connections), c)
+			o.connections(place(o.room(c), connections), c)
 			last.note(c.full)
 			o.moments(last)
 		}
@@ -397,12 +459,43 @@ func (o *overtime) draw(s *sheet) {
 			p.grid(p.y.ticks(digest.Rate))
 			p.area(servedInk, nil, c.ok, o.window)
 			p.area(failedInk, c.ok, sumOf(c.ok, c.failed), o.window)
+			o.fewFailed(p, c)
 			p.head(c.titled("requests that ended, per second"))
 			p.note(c.failures)
 			o.moments(p)
 		}
 	}
 	last.foot(last.x.durations(), "time")
+}
+
+// fewFailed marks at the top of a panel the steps whose failures are too few to be seen among what was served.
+func (o *overtime) fewFailed(p *panel, c *course) {
+	for w, v := range c.failed {
+		if v <= 0 || p.y.at(c.ok[w]+v)-p.y.at(c.ok[w]) >= 1.5 {
+			continue
+		}
+		from, to := p.x.at(float64(o.window)*float64(w)), p.x.at(float64(o.window)*float64(w+1))
+		mid := (from + to) / 2
+		half := max((to-from)/2, 0.75)
+		p.rectangle(failedInk, mid-half, p.y.to-1, mid+half, p.y.to+3)
+	}
+}
+
+// jumps reports whether the requests that end of some course go up and down in each step or two, as random ones do not.
+func (o *overtime) jumps() bool {
+	return slices.ContainsFunc(o.each, func(c course) bool {
+		all, turns := sumOf(c.ok, c.failed), 0
+		var change, sum float64
+		for i := 1; i < len(all)-1; i++ {
+			a, b := all[i]-all[i-1], all[i+1]-all[i]
+			if a*b < 0 || a == 0 && b != 0 {
+				turns++
+			}
+			change += math.Abs(a)
+			sum += all[i]
+		}
+		return turns > len(all)/5 && change > 0.3*sum
+	})
 }
 
 // heads is the height of what stands above the panels.
@@ -438,10 +531,10 @@ func (o *overtime) legend() []entry {
 			all = append(all, e)
 		}
 	}
-	add(entry{name: "connecting", color: connectingInk, patch: true}, func(c *course) bool { return c.connecting.most() > 0 })
-	add(entry{name: "most connecting", color: mostConnectInk}, (*course).herds)
 	add(entry{name: "checked, returned, closed", color: otherInk, patch: true}, func(c *course) bool { return c.other.most() > 0 })
 	add(entry{name: "idle", color: idleInk, patch: true}, func(c *course) bool { return c.idle.most() > 0 })
+	add(entry{name: "connecting", color: connectingInk, patch: true}, func(c *course) bool { return c.connecting.most() > 0 })
+	add(entry{name: "most connecting", color: mostConnectInk}, (*course).herds)
 	add(entry{name: "waiting", color: waitingInk, patch: true}, func(c *course) bool { return c.waiting.most() > 0 })
 	add(entry{name: "served", color: servedInk, patch: true}, func(c *course) bool { return slices.Max(c.ok) > 0 })
 	add(entry{name: "failed", color: failedInk, patch: true}, func(c *course) bool { return slices.Max(c.failed) > 0 })
@@ -521,15 +614,15 @@ func upper(s string) string {
 }
 
 // bounded reports whether the maximum of the pools is near enough to be drawn.
-func (c *course) bounded() bool {
-	return c.slots > 0 && float64(c.slots) <= 4*max(c.size.most(), c.inUse.most(), 1)
-}
+func (c *course) bounded() bool { return c.near(c.slots) }
 
-// room is a scale for the connections, and for their maximum.
-func (c *course) room() scale {
+// room is a scale for the connections, and for what bounds them.
+func (o *overtime) room(c *course) scale {
 	v := slices.Concat(c.size.max, c.inUse.max)
-	if c.bounded() {
-		v = append(v, float64(c.slots))
+	for _, bound := range []int{c.slots, o.allowed(c)} {
+		if c.near(bound) {
+			v = append(v, float64(bound))
+		}
 	}
 	return countsUpTo(v)
 }
@@ -554,7 +647,7 @@ func (o *overtime) connections(p *panel, c *course) {
 	for _, l := range []struct {
 		color color.Color
 		of    level
-	}{{inUseInk, c.inUse}, {connectingInk, c.connecting}, {otherInk, c.other}, {idleInk, c.idle}} {
+	}{{inUseInk, c.inUse}, {otherInk, c.other}, {idleInk, c.idle}, {connectingInk, c.connecting}} {
 		high := sumOf(low, l.of.mean)
 		p.area(l.color, low, high, o.window)
 		low = high
@@ -574,8 +667,15 @@ func (o *overtime) connections(p *panel, c *course) {
 		}
 	}
 	what := "connections"
-	if c.name == "pooler" {
+	if c.name == pooler {
 		what = "server connections"
+	}
+	if n := o.allowed(c); n > 0 {
+		maximum += ", the server allows " + digest.Count(int64(n))
+		if c.near(n) {
+			y := p.y.at(float64(n))
+			p.line(black, 1, true, vg.Point{X: p.x.from, Y: y}, vg.Point{X: p.x.to, Y: y})
+		}
 	}
 	p.head(c.titled(what + maximum))
 }
@@ -603,11 +703,34 @@ func (p *panel) note(s string) {
 
 // limit returns what the server allows the services, if they all are on one.
 func (o *overtime) limit() int {
-	b := o.cell.Budget
-	if b == nil || len(b.Rows) == 0 || len(o.cell.Servers) > 0 || o.cell.Pooler != nil {
+	if o.cell.Pooler != nil {
 		return 0
 	}
-	return max(b.Limit-b.Reserved, 0)
+	if b := o.cell.Budget; b != nil && len(b.Rows) > 0 && len(o.cell.Servers) == 0 {
+		return max(b.Limit-b.Reserved, 0)
+	}
+	return o.cell.Curves.Levels.Limit
+}
+
+// allowed returns what the server allows a course that is alone on it, if that is less than its own maximum; 0 otherwise.
+func (o *overtime) allowed(c *course) int {
+	n := o.cell.Curves.Levels.Limit
+	alone := !o.several() && o.cell.Pooler == nil && !c.borrows || c.name == pooler && !o.direct()
+	if !alone || c.size.most() == 0 || c.slots > 0 && n >= c.slots {
+		return 0
+	}
+	return n
+}
+
+// direct reports whether a server behind a pooler has had more connections than those of the pooler, so that some bypass it.
+func (o *overtime) direct() bool {
+	p := o.cell.Pooler
+	return p != nil && float64(o.cell.Server.PeakOpen) > max(p.Levels.Size.Max.Value, p.Levels.Size.Most.Value)
+}
+
+// near reports whether a bound is near enough to be drawn.
+func (c *course) near(bound int) bool {
+	return bound > 0 && float64(bound) <= 4*max(c.size.most(), c.inUse.most(), 1)
 }
 
 func (o *overtime) roomTogether() scale {
@@ -628,12 +751,24 @@ func (o *overtime) together(p *panel) {
 		if c.borrows {
 			continue
 		}
-		high := sumOf(low, c.size.mean)
+		high := sumOf(low, c.established())
 		p.area(serviceInks[i], low, high, o.window)
 		low = high
 		entries = append(entries, entry{name: labelInk.fit(c.name, 70), color: serviceInks[i], patch: true})
 	}
-	p.line(black, 0.8, false, p.steps(o.all.size.max, o.window)...)
+	if o.all.connecting.most() > 0 {
+		p.area(connectingInk, low, sumOf(low, o.all.connecting.mean), o.window)
+	}
+	// While some connect, the most of all is not the most that the server had.
+	for w, first := 0, 0; w <= len(low); w++ {
+		if w < len(low) && o.all.connecting.max[w] == 0 {
+			continue
+		}
+		if w > first {
+			p.line(black, 0.8, false, p.stepsFrom(first, o.all.size.max[first:w], o.window)...)
+		}
+		first = w + 1
+	}
 	what := "All connections"
 	if n := o.limit(); n > 0 {
 		what += ", the server allows " + digest.Count(int64(n))
@@ -642,6 +777,15 @@ func (o *overtime) together(p *panel) {
 		}
 	}
 	p.head(what, entries...)
+}
+
+// established are the connections that are not under way any more.
+func (c *course) established() []float64 {
+	all := slices.Clone(c.size.mean)
+	for i := range all {
+		all[i] = max(all[i]-c.connecting.mean[i], 0)
+	}
+	return all
 }
 
 // sumOf adds two rows.

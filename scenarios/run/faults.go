@@ -18,7 +18,12 @@ func faults(sc *scenarios.Scenario) (all []record.Fault) {
 			if incident := f.Restart || f.Terminate > 0 || f.Kill > 0 || f.Failover != nil; length == 0 && !incident {
 				length = math.MaxInt64 - f.At // to the end
 			}
-			all = append(all, record.Fault{At: f.At, For: length, What: nameFault(f) + of})
+			at := f.At
+			if f.DropIdle != nil { // nothing can have been silent for long enough before
+				late := min(max(f.DropIdle.After-at, 0), length)
+				at, length = at+late, length-late
+			}
+			all = append(all, record.Fault{At: at, For: length, What: nameFault(f) + of, Unseen: f.DropIdle != nil || f.Partition})
 		}
 	}
 	add("", sc.Server.Faults)
@@ -52,7 +57,7 @@ func nameFault(f *server.Fault) string {
 	case f.Partition:
 		return "network cut"
 	case f.DropIdle != nil:
-		return "firewall forgets"
+		return "firewall forgets the silent"
 	case f.Restart:
 		return "server restarts"
 	case f.Terminate > 0:

@@ -158,6 +158,7 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 	}
 	r := w.finish()
 	r.Series.Faults = faults(sc)
+	bound(sc, &r.Series)
 	if stages != nil {
 		r.Stages = stages.Finish()
 	}

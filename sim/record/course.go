@@ -6,6 +6,7 @@ import "time"
 type Course struct {
 	First, N int         // pools
 	Slots    int         // most connections that they may have together, or permits; 0 if there is no limit, or it is not known
+	Limit    int         // of the course of all pools: most sessions that the only server allows them; 0 without a limit, and with more servers
 	Mean     [][]float64 // for each level, for each bin: time-weighted mean
 	Max      [][]int64   // for each level, for each bin: highest value
 	Ended    []Ends      // for each bin
@@ -18,6 +19,7 @@ type Ends struct{ OK, Failed int64 }
 type Fault struct {
 	At, For time.Duration
 	What    string
+	Unseen  bool // pools take connections that it struck for good ones until they use them
 }
 
 // MaxCourses is how many services at the most have a course of their own.
