@@ -256,9 +256,9 @@ func withoutStages(res *record.Result) *record.Result {
 // noBaseline is the word for a baseline that is not there yet.
 const noBaseline = "none"
 
-// interruptible returns a context that ends when the user interrupts; a second time kills.
+// interruptible returns a context that ends when the user interrupts, closes the terminal or ends the job; a second time kills.
 func interruptible() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
