@@ -193,6 +193,9 @@ func TestSizingCurveOfFailuresOnly(t *testing.T) {
 	if !d.has("the server refuses") || !d.has("100 %") || !d.has("0 % ok") || d.has("flat") {
 		t.Errorf("texts %v", d.texts)
 	}
+	if !d.has("no request was served") || d.has("p50") || d.has("some requests failed") {
+		t.Errorf("the legend has what is not drawn: %v", d.texts)
+	}
 	if n := dots(svg, "3", "56B4E9"); n != 0 {
 		t.Errorf("%d latencies of nothing", n)
 	}
@@ -504,11 +507,12 @@ func TestAll(t *testing.T) {
 		r    *record.Result
 		want []string
 	}{
-		"lab":       {lab(1), append([]string{"sizing-curve.svg", "percentiles.svg", "percentiles-wait.svg"}, levels("svg", 6)...)},
-		"one cell":  {reporttest.Result("one", "", reporttest.Lab[:1], 1), append([]string{"percentiles.svg", "percentiles-wait.svg"}, levels("svg", 1)...)},
-		"fleet":     {reporttest.Fleet(3, 1), []string{"percentiles.svg", "percentiles-wait.svg", "levels.svg"}},
-		"no cells":  {reporttest.Empty("nothing", ""), nil},
-		"from JSON": {&record.Result{Cells: []record.Cell{{}}}, nil},
+		"lab":         {lab(1), append([]string{"sizing-curve.svg", "percentiles.svg", "percentiles-wait.svg"}, levels("svg", 6)...)},
+		"one cell":    {reporttest.Result("one", "", reporttest.Lab[:1], 1), append([]string{"percentiles.svg", "percentiles-wait.svg"}, levels("svg", 1)...)},
+		"fleet":       {reporttest.Fleet(3, 1), []string{"percentiles.svg", "percentiles-wait.svg", "levels.svg"}},
+		"one request": {reporttest.Result("one", "", []reporttest.Row{{Took: time.Second, OK: 1, P50: time.Second, P99: time.Second, Size: 1}}, 1), []string{"levels.svg"}},
+		"no cells":    {reporttest.Empty("nothing", ""), nil},
+		"from JSON":   {&record.Result{Cells: []record.Cell{{}}}, nil},
 	} {
 		all, err := All(c.r, "svg")
 		if err != nil {
@@ -578,8 +582,8 @@ func TestMistakes(t *testing.T) {
 	for want, err := range map[string]error{
 		`chart: want svg or png, have format "pdf"`:                                                second(PercentileCurve(r, "pdf")),
 		`sizing curve: want a setting that is swept over numbers, have "pool.min"`:                 second(SizingCurve(r, "pool.min", "svg")),
-		"percentiles: the result has no latencies; one that was read from JSON has figures only":   second(PercentileCurve(empty, "svg")),
-		"waits: the result has none; one that was read from JSON has figures only":                 second(WaitCurve(empty, "svg")),
+		"percentiles: the result has fewer than two latencies; one that was read from JSON has figures only":   second(PercentileCurve(empty, "svg")),
+		"waits: the result has fewer than two; one that was read from JSON has figures only":                 second(WaitCurve(empty, "svg")),
 		"levels: there is no such cell":                                                            second(LevelsOverTime(r, 6, "svg")),
 		"levels: the result has no levels over time; one that was read from JSON has figures only": second(LevelsOverTime(empty, 0, "svg")),
 	} {

@@ -19,7 +19,7 @@ import (
 // show; those that lie on each other are one.
 func PercentileCurve(r *record.Result, format string) ([]byte, error) {
 	if !hasLatencies(r) {
-		return nil, errors.New("percentiles: the result has no latencies; one that was read from JSON has figures only")
+		return nil, errors.New("percentiles: the result has fewer than two latencies; one that was read from JSON has figures only")
 	}
 	return render(format, func(s *sheet) { latencies.draw(s, r) })
 }
@@ -27,7 +27,7 @@ func PercentileCurve(r *record.Result, format string) ([]byte, error) {
 // WaitCurve draws the waits for a connection as PercentileCurve does latency.
 func WaitCurve(r *record.Result, format string) ([]byte, error) {
 	if !hasWaits(r) {
-		return nil, errors.New("waits: the result has none; one that was read from JSON has figures only")
+		return nil, errors.New("waits: the result has fewer than two; one that was read from JSON has figures only")
 	}
 	return render(format, func(s *sheet) { waits.draw(s, r) })
 }
@@ -55,7 +55,8 @@ func hasWaits(r *record.Result) bool {
 	return slices.ContainsFunc(r.Cells, func(c record.Cell) bool { return waits.measured(&c.Curves) && c.Curves.Wait.Max() > 0 })
 }
 
-func (d *distributions) measured(c *record.Curves) bool { h := d.of(c); return h != nil && h.N() > 0 }
+// measured reports whether there is enough for a line: one value is none.
+func (d *distributions) measured(c *record.Curves) bool { h := d.of(c); return h != nil && h.N() > 1 }
 
 // source is what has a line: a cell, or one of its services.
 type source struct {

@@ -215,7 +215,11 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	f.columns([]tick{{v: 0, label: "0 %"}, {v: failed.hi, label: trimmed(failed.hi*100) + " %"}}, "failed")
 	p.text(p.x.from, top+5, start, "Throughput", headInk)
 	p.text(q.x.from, top+5, start, "Latency", headInk)
-	p.legend(q.x.from-space, width-margin, top+19, entries)
+	at := vg.Length(width - margin + 3*space)
+	for _, e := range entries {
+		at -= e.room()
+	}
+	p.legend(min(q.x.from-space, at), width-margin+3*space, top+19, entries)
 	f.text(f.x.from, top+5, start, "Failed", headInk)
 
 	y, stretch := top, (top-bottom)/c.needed()

@@ -97,6 +97,11 @@ func TestSettingsShowTheLongest(t *testing.T) {
 			}
 		}
 	}
+	// However many entries, the legend is one row, above the heads of the columns.
+	wide := result(row("a name that is as wide as there is room for, or more", 30, 2), row("b", 400, 2))
+	if d := settings(t, wide); d.where("p50").y != d.where("failed after, max").y || d.where("failed after, max").y <= d.where("Latency").y {
+		t.Errorf("legend: %v, %v, head %v", d.where("p50"), d.where("failed after, max"), d.where("Latency"))
+	}
 	// 20 ms and 70 ms on one scale from 0: the mark is where it must be.
 	d := settings(t, far)
 	twenty := d.where("20 ms").x + float64(labelInk.width("20 ms"))/2

@@ -438,13 +438,17 @@ func (c *sizing) latency(p *panel) {
 			k := plain.in(q.color)
 			if len(c.lines) > 1 {
 				k, what = c.strokes()[i], "Latency of served requests, "+q.name
-			} else {
+			} else if len(heights(marks(l.Points, q.of))) > 0 {
 				entries = append(entries, entry{name: q.name, color: q.color})
 			}
 			p.curve(k, marks(l.Points, q.of))
 		}
 	}
-	if c.failures {
+	served := slices.ContainsFunc(c.points, func(pt digest.Point) bool { return pt.Cell.Requests.OK > 0 })
+	if !served {
+		p.text((p.x.from+p.x.to)/2, (p.y.from+p.y.to)/2, middle, "no request was served", labelInk)
+	}
+	if c.failures && served {
 		entries = append(entries, entry{name: "some requests failed", color: black, hollow: true})
 	}
 	p.head(what, entries...)
