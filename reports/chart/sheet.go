@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"sort"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot/font"
@@ -76,10 +77,8 @@ func (k ink) fit(s string, width vg.Length) string {
 		return s
 	}
 	letters := []rune(s)
-	for len(letters) > 0 && k.width(string(letters)+"…") > width {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + "…"
+	n := sort.Search(len(letters), func(n int) bool { return k.width(string(letters[:n+1])+"…") > width })
+	return string(letters[:n]) + "…"
 }
 
 var (
