@@ -410,7 +410,7 @@ func (o *overtime) draw(s *sheet) {
 		remark += " First of the replications."
 	}
 	if o.jumps() {
-		remark += " Steps that jump up and down may be a rhythm that does not fit them."
+		remark += " Steps that jump up and down may be chance, or a rhythm that does not fit them."
 	}
 	if slices.ContainsFunc(o.cell.Curves.Levels.Faults, func(f record.Fault) bool { return f.Unseen && f.At < o.end }) {
 		remark += " Pools take dead connections for good ones until they use them."

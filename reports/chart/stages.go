@@ -155,7 +155,7 @@ func (c *stageChart) draw(s *sheet, r *record.Result) {
 			}
 			at += unit
 		}
-		mid, label := (first+at)/2, labelInk.fit(cellName(c.keys, cell), 160)
+		mid, label := (first+at)/2, headInk.fit(cellName(c.keys, cell), max(160, at-first+unit/2-space))
 		if label != "" && labels.fits(mid, headInk.width(label)+space) {
 			p.text(mid, p.y.from-25, middle, label, headInk)
 		}
