@@ -580,12 +580,12 @@ func TestMistakes(t *testing.T) {
 	r := lab(1)
 	empty := &record.Result{Cells: []record.Cell{{}}}
 	for want, err := range map[string]error{
-		`chart: want svg or png, have format "pdf"`:                                                second(PercentileCurve(r, "pdf")),
-		`sizing curve: want a setting that is swept over numbers, have "pool.min"`:                 second(SizingCurve(r, "pool.min", "svg")),
-		"percentiles: the result has fewer than two latencies; one that was read from JSON has figures only":   second(PercentileCurve(empty, "svg")),
+		`chart: want svg or png, have format "pdf"`:                                                          second(PercentileCurve(r, "pdf")),
+		`sizing curve: want a setting that is swept over numbers, have "pool.min"`:                           second(SizingCurve(r, "pool.min", "svg")),
+		"percentiles: the result has fewer than two latencies; one that was read from JSON has figures only": second(PercentileCurve(empty, "svg")),
 		"waits: the result has fewer than two; one that was read from JSON has figures only":                 second(WaitCurve(empty, "svg")),
-		"levels: there is no such cell":                                                            second(LevelsOverTime(r, 6, "svg")),
-		"levels: the result has no levels over time; one that was read from JSON has figures only": second(LevelsOverTime(empty, 0, "svg")),
+		"levels: there is no such cell":                                                                      second(LevelsOverTime(r, 6, "svg")),
+		"levels: the result has no levels over time; one that was read from JSON has figures only":           second(LevelsOverTime(empty, 0, "svg")),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

@@ -38,6 +38,21 @@ func limits(r *record.Result) []limit {
 	return all
 }
 
+// serviceLimits returns the checks of percentiles, the mean and the median of latency that select a service.
+func serviceLimits(r *record.Result, service string) []limit {
+	var all []limit
+	for _, c := range r.Checks {
+		e, err := record.ParseCheck(c.Expr)
+		if err != nil || c.Status == record.Off || e.Service() != service {
+			continue
+		}
+		if v, ok := e.Limit(); ok {
+			all = append(all, limit{e.Figure.Of("").String(), c.Expr, v, e.WantsMore()})
+		}
+	}
+	return ofDurations(all, "")
+}
+
 // of returns those of some figures.
 func of(all []limit, figures ...string) []limit {
 	return slices.DeleteFunc(slices.Clone(all), func(l limit) bool { return !slices.Contains(figures, l.figure) })
@@ -73,7 +88,6 @@ func within(values []float64, all []limit) []float64 {
 
 // limits draws lines at limits, up to places on the x axis, with their names; one that is above the panel has its name only.
 func (p *panel) limits(all []limit, to func(limit) vg.Length) {
-	style := draw.LineStyle{Color: black, Width: 0.9, Dashes: []vg.Length{1, 1.8}}
 	var taken []vg.Length
 	for _, l := range all {
 		x, y := p.x.to, p.y.at(l.v)
@@ -87,7 +101,7 @@ func (p *panel) limits(all []limit, to func(limit) vg.Length) {
 		case l.v < p.y.lo:
 			continue
 		default:
-			p.StrokeLines(style, []vg.Point{{X: p.x.from, Y: y}, {X: x, Y: y}})
+			p.StrokeLines(limitStyle, []vg.Point{{X: p.x.from, Y: y}, {X: x, Y: y}})
 			if l.above {
 				base = y - 9
 			}
@@ -101,6 +115,8 @@ func (p *panel) limits(all []limit, to func(limit) vg.Length) {
 		}
 	}
 }
+
+var limitStyle = draw.LineStyle{Color: black, Width: 0.9, Dashes: []vg.Length{1, 1.8}}
 
 var limitInk = ink{black, 8.5, false}
 

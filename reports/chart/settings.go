@@ -43,6 +43,7 @@ type entity struct {
 	throughput record.Float
 	latency    *record.Summary // nil: it is shown service by service
 	failed     *record.Summary // how long failing took
+	limits     []limit         // of its latency, by checks that select it
 }
 
 // farAbove is how many times the p99 the maximum is, at least, to have a mark of its own.
@@ -95,20 +96,23 @@ func newRows(r *record.Result) *rows {
 		if name == "" && len(services) > 0 {
 			name = "all services"
 		}
-		all := entity{name, false, cell.Requests, cell.Throughput, &cell.Latency, &cell.FailedAfter}
+		all := entity{name, false, cell.Requests, cell.Throughput, &cell.Latency, &cell.FailedAfter, nil}
 		if len(services) > 0 && len(ofDurations(c.limits, "")) == 0 {
 			all.latency, all.failed = nil, nil // percentiles of unlike requests together say little
 		}
 		c.rows = append(c.rows, all)
 		for _, p := range services {
 			c.services = true
-			e := entity{digest.Printable(p.Name), true, p.Requests, p.Throughput, &p.Latency, nil}
+			e := entity{digest.Printable(p.Name), true, p.Requests, p.Throughput, &p.Latency, nil, serviceLimits(r, p.Name)}
 			if h := p.Curves.Failed; h != nil {
 				failed := h.Summary()
 				e.failed = &failed
 			}
 			c.rows = append(c.rows, e)
 		}
+	}
+	if c.some(func(e *entity) bool { return len(e.limits) > 0 }) {
+		c.remark += " Dotted: the limits of a service's checks."
 	}
 	return c
 }
@@ -202,6 +206,9 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	if c.some(func(e *entity) bool { _, longest := e.failing(); return longest.Known }) {
 		entries = append(entries, entry{name: "failed after, max", color: red, shape: tickShape})
 	}
+	for i := range c.rows {
+		times = within(times, c.rows[i].limits)
+	}
 	set := func(place *scale, s scale) { s.from, s.to = place.from, place.to; *place = s }
 	set(&throughput, upTo(within(rates, of(c.limits, "throughput")), 1e9, 0.3)) // for the figures
 	set(&latency, upTo(within(times, ofDurations(c.limits, "")), 30, 0.08))
@@ -235,6 +242,12 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 		s.text(margin+c.indent(e), mid-3, start, k.fit(e.name, left-margin-c.indent(e)-space), k)
 		p.rate(e, mid, c.high(e)*0.3)
 		q.spread(e, mid, c.high(e)*0.22)
+		for _, l := range e.limits {
+			if l.v <= q.x.hi && l.v >= q.x.lo {
+				at := q.x.at(l.v)
+				s.StrokeLines(limitStyle, []vg.Point{{X: at, Y: y}, {X: at, Y: y + high}})
+			}
+		}
 		f.share(e, mid, c.high(e)*0.3)
 	}
 	p.limitColumns(of(c.limits, "throughput"))
@@ -400,14 +413,13 @@ func (p *panel) share(e *entity, y, half vg.Length) {
 
 // limitColumns draws lines at limits down the rows, with their names above.
 func (p *panel) limitColumns(all []limit) {
-	style := draw.LineStyle{Color: black, Width: 0.9, Dashes: []vg.Length{1, 1.8}}
 	base := p.y.from + 3
 	for _, l := range all {
 		if l.v > p.x.hi || l.v < p.x.lo {
 			continue
 		}
 		x := p.x.at(l.v)
-		p.StrokeLines(style, []vg.Point{{X: x, Y: p.y.from}, {X: x, Y: p.y.to}})
+		p.StrokeLines(limitStyle, []vg.Point{{X: x, Y: p.y.from}, {X: x, Y: p.y.to}})
 		name := digest.Printable(l.expr)
 		at := min(x+2, p.x.to-limitInk.width(name))
 		p.halo(at, base, start, name, limitInk)

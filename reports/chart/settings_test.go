@@ -133,6 +133,12 @@ func TestSettingsOfServices(t *testing.T) {
 	if all, one := dots(settings(t, reporttest.Check(r, "p(99)<1s"))), dots(d); all != one+1 {
 		t.Errorf("%d light blue areas, with the total %d, want one more", one, all)
 	}
+	// A check of a service is drawn in its row only.
+	r.Checks = nil
+	d = settings(t, reporttest.Check(r, "p(99){service=payments}<20ms", "p(99){service=nobody}<20ms", "failed{service=jobs}==0"))
+	if n := d.count("stroke-dasharray:1,1.8"); n != 1 || !d.has("Latency is that of served requests; hollow where some failed. Dotted: the limits of a service's checks.") {
+		t.Errorf("%d limits, want that of payments; texts %v", n, d.texts)
+	}
 	r.Checks = nil
 	all, err := All(r, "svg")
 	if err != nil {
