@@ -60,6 +60,8 @@ func newSizeDocument(s *record.Sizing) *document {
 func SizeHeadline(s *record.Sizing) []string {
 	first := ""
 	switch {
+	case s.Use != nil && s.Basis == record.ByKnee && !anyClean(s):
+		first = fmt.Sprintf("At no size do all requests succeed; %d does best. ", *s.Use)
 	case s.Use != nil:
 		first = fmt.Sprintf("Use %d. ", *s.Use)
 	case s.Verdict == record.Inconclusive:
@@ -70,7 +72,7 @@ func SizeHeadline(s *record.Sizing) []string {
 		first = "At no size is a request served. "
 	}
 	says := []string{strings.TrimSpace(first + sentence(sizeClauses(s)))}
-	for _, more := range []string{sizeOverload(s), kneeSentence(s), instancesSentence(s), erlangSentence(s), uslSentence(s)} {
+	for _, more := range []string{cleanSentence(s), sizeOverload(s), kneeSentence(s), instancesSentence(s), erlangSentence(s), uslSentence(s)} {
 		if more != "" {
 			says = append(says, more)
 		}
@@ -84,16 +86,35 @@ func sizeOverload(s *record.Sizing) string {
 	for i := range s.Sizes {
 		cells[i] = &s.Sizes[i].Cell
 	}
-	if text := noSizeIsEnough(cells); text != "" {
+	text := noSizeIsEnough(cells, s.Key)
+	if s.Use == nil {
 		return text
 	}
-	if s.Use == nil {
+	if c := &s.Of(*s.Use).Cell; !c.Clean() && c.Requests.Failed > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("Even at %d, %s of the requests fail. ", *s.Use, digest.Share(1-digest.OKShare(c.Requests))) + text)
+	}
+	return text
+}
+
+// cleanSentence says where requests cease to fail, if the answer does not.
+func cleanSentence(s *record.Sizing) string {
+	k := s.Clean
+	if k == nil || s.Below != nil && s.Below.Size == k.Below && s.Below.Check.Expr != "deadlocks<=0" {
 		return ""
 	}
-	if c := &s.Of(*s.Use).Cell; !c.Clean() && c.Requests.Failed > 0 {
-		return fmt.Sprintf("Even at %d, %s of the requests fail.", *s.Use, digest.Share(1-digest.OKShare(c.Requests)))
+	text := fmt.Sprintf("%d is the smallest size at which no request fails: at %d, %s of them do", k.Size, k.Below, digest.Share(k.FailedRate.Value))
+	if k.Deadlock {
+		text += ", in a deadlock"
 	}
-	return ""
+	if k.Size > k.Below+1 {
+		text += "; those between were not run"
+	}
+	return text + "."
+}
+
+// anyClean reports whether no request fails at some size.
+func anyClean(s *record.Sizing) bool {
+	return slices.ContainsFunc(s.Sizes, func(z record.Sized) bool { return z.Cell.Clean() })
 }
 
 // sentence joins clauses.
@@ -126,7 +147,11 @@ func sizeClauses(s *record.Sizing) []string {
 		if same := s.Alike[slices.Index(s.Alike, *s.Use):]; len(same) > 1 {
 			add(ranges(s, same) + " cannot be told apart")
 		}
-		add(related(s, record.SizeBetter, "does better", "do better"))
+		better := [2]string{"does better", "do better"}
+		if s.Basis == record.ByChecks {
+			better = [2]string{"passes, too, and does better", "pass, too, and do better"}
+		}
+		add(related(s, record.SizeBetter, better[0], better[1]))
 		add(related(s, record.SizeDifferent, "does better in one thing and worse in another", "do better in one thing and worse in another"))
 		add(related(s, record.SizeWorse, "does worse", "do worse"))
 		if s.Above != nil && (s.RefusedFrom == nil || s.Above.Size < *s.RefusedFrom) {
@@ -149,7 +174,15 @@ func noSize(s *record.Sizing) string {
 		return fmt.Sprintf("for %s there is nothing to measure at any size from %d to %d", digest.Printable(c.Check.Expr), s.Search.From, s.Search.To)
 	}
 	return fmt.Sprintf("of the sizes from %d to %d, %d comes closest, with %s for %s", s.Search.From, s.Search.To, c.Size,
-		digest.InUnit(c.Check.Value, c.Check.Unit), digest.Printable(c.Check.Expr))
+		digest.InUnit(c.Check.Value, c.Check.Unit), digest.Printable(c.Check.Expr)) + own(s, c.Check)
+}
+
+// own says of a check that the scenario does not have it.
+func own(s *record.Sizing, k record.Check) string {
+	if k.Expr == s.Guard {
+		return ", a check that was added"
+	}
+	return ""
 }
 
 // closeCall says which check cannot be decided.
@@ -167,7 +200,7 @@ func closeCall(s *record.Sizing) string {
 // smaller says why no smaller size will do.
 func smaller(s *record.Sizing) string {
 	if b := s.Below; b != nil {
-		return fmt.Sprintf("%d misses %s%s", b.Size, digest.Printable(b.Check.Expr), value(b.Check))
+		return fmt.Sprintf("%d misses %s%s%s", b.Size, digest.Printable(b.Check.Expr), value(b.Check), own(s, b.Check))
 	}
 	if *s.Use == s.Sizes[0].Size {
 		return "no smaller size was tried"
@@ -536,7 +569,11 @@ func sizeNotes(s *record.Sizing) []string {
 			level, chance(s.Confidence.Comparisons), percent(s.Indifference)))
 	}
 	if s.Guard != "" {
-		all = append(all, s.Guard+" was added: no size is to look good because few requests are served.")
+		why := "no size is to look good because few requests are served"
+		if s.Guard == "deadlocks<=0" {
+			why = "there are deadlocks, and the scenario has no check"
+		}
+		all = append(all, s.Guard+" was added by the search: "+why+".")
 	}
 	if s.Use != nil && len(s.Sizes) > 1 {
 		note := fmt.Sprintf("=: within %s of the figure at %d", percent(s.Indifference), *s.Use)

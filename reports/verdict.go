@@ -292,7 +292,7 @@ func openSizeHeadline(l *digest.Line, r *record.Result) []string {
 	for i, p := range l.Points {
 		cells[i] = p.Cell
 	}
-	if text := noSizeIsEnough(cells); text != "" {
+	if text := noSizeIsEnough(cells, l.Key); text != "" {
 		return append([]string{text}, sizeByFigures(l, key, "as good as any")...)
 	}
 	says := sizeByChecks(l, r, key)
@@ -302,12 +302,14 @@ func openSizeHeadline(l *digest.Line, r *record.Result) []string {
 	return append(says, overloadedAlong(l)...)
 }
 
-// noSizeIsEnough says that the cores cannot do the work at any size; empty if that is not so.
-func noSizeIsEnough(cells []*record.Cell) string {
+// noSizeIsEnough says that what is behind the pool cannot do the work at any size: the cores, or the server connections of the pooler
+// unless it is their number that varies. It is empty if that is not so.
+func noSizeIsEnough(cells []*record.Cell, key string) string {
 	var first *record.Offered
 	for _, c := range cells {
 		i := slices.IndexFunc(c.Offered, func(o record.Offered) bool {
-			return o.Of == record.OfCores && o.Load.Known && o.Load.Lo > float64(o.Have)
+			behind := o.Of == record.OfCores || o.Of == record.OfPooler && !strings.HasPrefix(key, "pooler.")
+			return behind && o.Load.Known && o.Load.Lo > float64(o.Have)
 		})
 		if i < 0 {
 			return ""
@@ -316,8 +318,11 @@ func noSizeIsEnough(cells []*record.Cell) string {
 			first = &c.Offered[i]
 		}
 	}
-	if first == nil {
+	switch {
+	case first == nil:
 		return ""
+	case first.Of == record.OfPooler:
+		return fmt.Sprintf("No size of the pool is enough: the pooler's %d server connections are the bottleneck (%s needed).", first.Have, digest.Number(first.Load.Value))
 	}
 	return "No size of the pool is enough: more work arrives than the cores can do (" + worth(first) + ")."
 }

@@ -43,7 +43,8 @@ const (
 //     the cores and the server's limit are reached (and those below the cores, if a universal scalability law is to be fitted). Each
 //     has MinReplications.
 //   - Halving. The sizes between the one to use and the next smaller one that was run are halved until there is none left, and so
-//     are those before the knee, before the first that is refused, and before the first that misses a check again. For the size to
+//     are those before the knee, before the first at which requests cease to fail, before the first that is refused, and before the
+//     first that misses a check again. For the size to
 //     use this takes a curve that gets better with every step on its way to the limit of a check. If that cannot be said of the
 //     sizes that were run, all those below it are run.
 //   - Selection. Sizes whose verdict or comparison is open are run again, each time twice as often as before, up to
@@ -74,6 +75,7 @@ type search struct {
 	all      []candidate // ascending
 	checks   []sizeCheck // the last is the guard, if there is one
 	guarded  bool
+	locks    bool // there is a check against deadlocks that the scenario does not have
 	figures  []sizeFigure
 	warnings []string
 
@@ -270,6 +272,7 @@ func (s *search) run(ctx context.Context) error {
 	if err := s.extend(ctx, first); err != nil {
 		return err
 	}
+	s.refuseDeadlocks()
 	for {
 		want := s.gaps()
 		if want == nil {
@@ -287,6 +290,22 @@ func (s *search) run(ctx context.Context) error {
 		}
 		if err := s.extend(ctx, next); err != nil {
 			return err
+		}
+	}
+}
+
+// refuseDeadlocks adds the check that there is no deadlock where there are deadlocks and no checks: the knee is nothing to go by then.
+func (s *search) refuseDeadlocks() {
+	if s.bound() || !slices.ContainsFunc(s.all, func(c candidate) bool { return c.cell.Deadlocks() }) {
+		return
+	}
+	k := scenarios.Check{Expr: "deadlocks<=0"}
+	s.checks = append(s.checks, sizeCheck{mustParse(k.Expr), k})
+	s.locks = true
+	s.alphaChecks = (1 - confidence) / float64(len(s.all)*len(s.checks)*s.looks)
+	for i := range s.all {
+		if s.ran(i) {
+			s.judge(i)
 		}
 	}
 }
@@ -452,6 +471,7 @@ func (s *search) gaps() []wish {
 	if k, ok := s.knee(); ok {
 		halve(k.at)
 	}
+	halve(s.cleanFrom())
 	halve(s.refusedFrom())
 	halve(s.missedFrom(t))
 	return want
@@ -558,6 +578,17 @@ func (s *search) refusedFrom() int {
 		return -1
 	}
 	return from
+}
+
+// cleanFrom returns the first of the candidates that were run at which no request fails, while some do at the one before; -1 if there
+// is none.
+func (s *search) cleanFrom() int {
+	for i := range s.all {
+		if b := s.before(i); s.ran(i) && b >= 0 && s.all[i].cell.Clean() && !s.all[b].cell.Clean() && s.all[b].cell.Requests.Failed > 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // missedFrom returns the first of the candidates above t at all of which, as far as they were run, a check is missed; -1 if there

@@ -683,3 +683,49 @@ func TestSizesInAnyOrder(t *testing.T) {
 		t.Errorf("sizes %v, use %d", sizes, used(r))
 	}
 }
+
+// TestSizeWhereRequestsDeadlock: fifty requests at once that need two connections each can all hold one of fifty, and not all of 51.
+// Without a check the search adds its own, and halves down to the boundary.
+func TestSizeWhereRequestsDeadlock(t *testing.T) {
+	const src = `
+name: two-each
+until: drained
+server: {connect: 20ms}
+pool: {model: handoff, max_total: 50, acquire_timeout: 30s}
+workload:
+  arrivals: {bursts: {size: 50, count: 1}}
+  request: [acquire, query: 5ms, acquire, query: 5ms, release, release]
+`
+	r := sizeUp(t, src, "pool.max_total=10..60", nil, SizeOptions{})
+	if used(r) != 51 || r.Below == nil || r.Below.Size != 50 || r.Guard != "deadlocks<=0" || r.Below.Check.Expr != r.Guard {
+		t.Errorf("use %d, below %+v, guard %q; want 51, 50 and no deadlock", used(r), r.Below, r.Guard)
+	}
+	if c := r.Clean; c == nil || c.Size != 51 || c.Below != 50 || !c.Deadlock || c.FailedRate.Value != 0.5 || c.FailedRate.Lo != 0.5 {
+		t.Errorf("where failures cease: %+v", c)
+	}
+}
+
+// TestSizesOfThePooler: a sweep over the size of the pooler is what there is to choose from.
+func TestSizesOfThePooler(t *testing.T) {
+	const src = `
+name: pooled
+until: 1s
+pooler: {mode: transaction}
+services:
+  - {name: a, pool: {model: handoff}, workload: {clients: 2, request: [acquire, query: 1ms, release]}}
+  - {name: b, pool: {model: handoff}, workload: {clients: 2, request: [acquire, query: 1ms, release]}}
+sweep: {AXIS: [1, 2, 3]}
+`
+	for axis, want := range map[string]string{
+		"pooler.default_pool_size": "pooler.default_pool_size=1,2,3", "services.b.pool.max_total": "services.b.pool.max_total=1,2,3",
+		`"services[0].pool.max_total"`: "services[0].pool.max_total=1,2,3", "pooler.max_client_connections": "",
+	} {
+		base, _, err := scenarios.Load("test.yaml", []byte(strings.ReplaceAll(src, "AXIS", axis)), scenarios.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Sizes(base); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v, want %q", axis, got, err, want)
+		}
+	}
+}

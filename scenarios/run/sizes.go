@@ -15,11 +15,20 @@ import (
 // mostSizes is the largest size that is tried when nobody says which.
 const mostSizes = 256
 
-// Sizes returns the sizes to try for the pool of a scenario with one pool, as an axis for scenarios.Options.Over: those of the
-// scenario's own sweep, or else all from 1 to what the server's limit allows each instance, and two more to show what is past it.
-// Without a limit the cores and the clients say where it makes no sense to go on.
+// Sizes returns the sizes to try, as an axis for scenarios.Options.Over: those of the scenario's own sweep, if it is one over the size of
+// a pool or of the pooler; or else, for a scenario with one pool, all from 1 to what the server's limit allows each instance, and two
+// more to show what is past it. Without a limit the cores and the clients say where it makes no sense to go on.
 func Sizes(s *scenarios.Scenario) (axis string, err error) {
 	all := s.All()
+	for _, axis := range s.Sweep {
+		if isSize(s, axis.Name) {
+			var values []string
+			for _, p := range axis.Points {
+				values = append(values, p.Label)
+			}
+			return axis.Name + "=" + strings.Join(values, ","), nil
+		}
+	}
 	of := 0 // the service that has the pool
 	for i := range all {
 		if all[i].PoolOf == "" {
@@ -46,20 +55,26 @@ func Sizes(s *scenarios.Scenario) (axis string, err error) {
 	if key == "" {
 		return "", fmt.Errorf("the model %s has no size to choose: set another with --set pool=MODEL", v.Pool.Model)
 	}
-	for _, axis := range s.Sweep {
-		if axis.Name == key {
-			var values []string
-			for _, p := range axis.Points {
-				values = append(values, p.Label)
-			}
-			return key + "=" + strings.Join(values, ","), nil
-		}
-	}
 	var values []string
 	for size := range lastSize(s, v) {
 		values = append(values, strconv.Itoa(size+1))
 	}
 	return key + "=" + strings.Join(values, ","), nil
+}
+
+// isSize reports whether a path is that of the size of a pool, or of the pooler.
+func isSize(s *scenarios.Scenario, path string) bool {
+	if path == "pooler.default_pool_size" {
+		return true
+	}
+	for i := range s.All() {
+		key := sizeKey(s, i)
+		byNumber := fmt.Sprintf("services[%d]%s", i, strings.TrimPrefix(key, "services."+s.All()[i].Name))
+		if key != "" && (path == key || path == byNumber) {
+			return true
+		}
+	}
+	return false
 }
 
 // sizeKey returns the path of the size of service i, empty if its pool has none.

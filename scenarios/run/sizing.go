@@ -23,7 +23,7 @@ func (s *search) result() *record.Sizing {
 	if s.bound() {
 		r.Basis = record.ByChecks
 	}
-	if s.guarded {
+	if s.guarded || s.locks {
 		r.Guard = s.checks[len(s.checks)-1].String()
 	}
 	for _, f := range s.figures {
@@ -62,6 +62,10 @@ func (s *search) result() *record.Sizing {
 	} else if i := s.closest(); i >= 0 && s.bound() {
 		check, _ := s.excess(i)
 		r.Closest = &record.Miss{Size: s.all[i].size, Check: s.all[i].checks[check]}
+	}
+	if i := s.cleanFrom(); i >= 0 {
+		b := &s.all[s.before(i)]
+		r.Clean = &record.Clean{Size: s.all[i].size, Below: b.size, FailedRate: b.cell.FailedRate, Deadlock: b.cell.Deadlocks()}
 	}
 	if refused >= 0 {
 		r.RefusedFrom = &s.all[refused].size

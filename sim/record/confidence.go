@@ -27,7 +27,7 @@ func (f Figure) MeasureAt(c *Cell, alpha float64) Float {
 		v.Lo, v.Hi = v.Value, v.Value
 		return v
 	}
-	if f.metric.name == "failed_rate" {
+	if f.metric.name == "failed_rate" && !c.Exact() {
 		f.widen(&v, c, alpha)
 	}
 	return v

@@ -78,7 +78,7 @@ func TestIntervalsGrowAsTheyMissLess(t *testing.T) {
 // TestAVerdictNeedsMoreAtAStricterLevel: 100 requests and no failure are at 5 % good for less than 3 % of failures, at 0.1 % for
 // less than 6.9 %.
 func TestAVerdictNeedsMoreAtAStricterLevel(t *testing.T) {
-	c := Merge(nil, []string{""}, []*Run{requests(50, 0), requests(50, 0)})
+	c := Merge(nil, []string{""}, []*Run{requests(50, 0), another(50, 0)})
 	for _, k := range []struct {
 		expr  string
 		alpha float64

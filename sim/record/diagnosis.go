@@ -89,6 +89,9 @@ func (r *Run) serviceOf(pool int16, pools []string) string {
 	return pools[pool]
 }
 
+// Deadlocks reports whether there was a deadlock in any replication.
+func (c *Cell) Deadlocks() bool { return c.deadlocks().Value > 0 }
+
 // deadlocks returns the share of the replications in which there was a deadlock.
 func (c *Cell) deadlocks() Float {
 	most := 0

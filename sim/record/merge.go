@@ -71,6 +71,14 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.Services = c.mergeGroups(runs)
 	c.nameOwners(runs[0], pools)
 	c.keepCurves()
+	if c.Exact() {
+		c.FailedRate.exact()
+		for _, all := range [][]PoolCell{c.Pools, c.Services} {
+			for i := range all {
+				all[i].FailedRate.exact()
+			}
+		}
+	}
 	return c
 }
 

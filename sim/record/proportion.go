@@ -33,6 +33,25 @@ func mergeFailedRate(parts [][]*Part) Float {
 	return f
 }
 
+// Exact reports whether all replications came to the same, to the nanosecond: then nothing was left to chance, and what they agree in
+// has no interval.
+func (c *Cell) Exact() bool {
+	for i := range c.Each {
+		a, b := &c.Each[0], &c.Each[i]
+		if a.Requests != b.Requests || a.Makespan != b.Makespan || a.Latency != b.Latency || a.FailedAfter != b.FailedAfter || a.Wait != b.Wait {
+			return false
+		}
+	}
+	return len(c.Each) > 1 && c.Makespan.Value > 0
+}
+
+// exact takes the interval off a share that is the same in all replications.
+func (f *Float) exact() {
+	if f.Known {
+		f.Lo, f.Hi = f.Value, f.Value
+	}
+}
+
 // Clean reports whether requests were served and none failed, or so few that nobody can tell them from none: less than one in a
 // thousand, and no more than 5 (against none elsewhere, they are chance with p = 2/2^5 = 0.06) or in so few of the replications that
 // the interval of their share begins at 0. Some may be unfinished at the end of the run.

@@ -411,17 +411,22 @@ func TestProportion(t *testing.T) {
 }
 
 // requests is a run in which ok requests take 1 ms each and failed ones fail at once.
-func requests(ok, failed int) *Run {
+func requests(ok, failed int) *Run { return requestsUntil(ms, ok, failed) }
+
+// another is the same run with other luck: it ends a nanosecond later.
+func another(ok, failed int) *Run { return requestsUntil(ms+1, ok, failed) }
+
+func requestsUntil(end time.Duration, ok, failed int) *Run {
 	r := NewRecorder(1, 0)
 	for i := range ok + failed {
-		f := Fact{At: sim.Time(ms), Kind: RequestEnded, Took: ms}
+		f := Fact{At: sim.Time(end), Kind: RequestEnded, Took: ms}
 		if i >= ok {
 			f.Outcome, f.Took = Failed, 0
 		}
 		r.Note(Fact{Kind: RequestBegan})
 		r.Note(f)
 	}
-	return r.Finish(sim.Time(ms), 0, 0)
+	return r.Finish(sim.Time(end), 0, 0)
 }
 
 func TestFailedRateIntervals(t *testing.T) {
@@ -429,7 +434,7 @@ func TestFailedRateIntervals(t *testing.T) {
 	if f := rate(requests(1000, 0)); f.Interval || f.Value != 0 || f.Hi != 0 {
 		t.Errorf("one replication: %+v, want no interval", f)
 	}
-	if f := rate(requests(500, 0), requests(500, 0)); !f.Interval || f.Value != 0 || f.Lo != 0 || f.Hi != 0.003 {
+	if f := rate(requests(500, 0), another(500, 0)); !f.Interval || f.Value != 0 || f.Lo != 0 || f.Hi != 0.003 {
 		t.Errorf("no failure in 1000 requests: %+v, want 0 to 0.003", f)
 	}
 	// 100 and 200 of 1000: mean 0.15, t(1; 0.975) = 12.706, half 12.706 x 0.0707 / sqrt(2) = 0.635.
@@ -437,8 +442,12 @@ func TestFailedRateIntervals(t *testing.T) {
 		t.Errorf("many failures: %+v, want 0.15, 0 to 0.785", f)
 	}
 	// Two replications that agree on 5 of 500 would give no width at all: Wilson's 10 of 1000.
-	if f := rate(requests(495, 5), requests(495, 5)); math.Abs(f.Lo-0.00544) > 1e-4 || math.Abs(f.Hi-0.01831) > 1e-4 {
+	if f := rate(requests(495, 5), another(495, 5)); math.Abs(f.Lo-0.00544) > 1e-4 || math.Abs(f.Hi-0.01831) > 1e-4 {
 		t.Errorf("few failures: %+v, want 0.0054 to 0.0183", f)
+	}
+	// If they agree in everything, to the nanosecond, there was no luck in them.
+	if f := rate(requests(495, 5), requests(495, 5)); !f.Interval || f.Lo != 0.01 || f.Hi != 0.01 {
+		t.Errorf("without chance: %+v, want 0.01", f)
 	}
 }
 

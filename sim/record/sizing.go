@@ -14,25 +14,28 @@ type Sizing struct {
 	Use      *int      `json:"use"`     // the size; null if there is none
 	Basis    SizeBasis `json:"basis"`
 
-	Below       *Miss `json:"below"`        // the next smaller size that was run and misses a check
-	Above       *Miss `json:"above"`        // the smallest larger size from which on all that were run miss a check
-	Closest     *Miss `json:"closest"`      // if no size meets the checks: the one that comes nearest, and what it misses most
-	Undecided   []int `json:"undecided"`    // sizes whose checks are too close to call, but for those larger than Use
-	Alike       []int `json:"alike"`        // Use, and the sizes that cannot be told apart from it
-	Unsettled   []int `json:"unsettled"`    // those of Alike that are not shown to be within the zone of indifference either
-	RefusedFrom *int  `json:"refused_from"` // from this size on, at all that were run, the server refuses connections
-	Knee        *Knee `json:"knee"`
+	Below       *Miss  `json:"below"`     // the next smaller size that was run and misses a check
+	Above       *Miss  `json:"above"`     // the smallest larger size from which on all that were run miss a check
+	Closest     *Miss  `json:"closest"`   // if no size meets the checks: the one that comes nearest, and what it misses most
+	Undecided   []int  `json:"undecided"` // sizes whose checks are too close to call, but for those larger than Use
+	Alike       []int  `json:"alike"`     // Use, and the sizes that cannot be told apart from it
+	Unsettled   []int  `json:"unsettled"` // those of Alike that are not shown to be within the zone of indifference either
+	Clean       *Clean `json:"clean,omitempty"`
+	RefusedFrom *int   `json:"refused_from"` // from this size on, at all that were run, the server refuses connections
+	Knee        *Knee  `json:"knee"`
 
 	Indifference float64    `json:"indifference"` // half the width of the zone, as a share of the figure at Use
 	Figures      []string   `json:"figures"`      // by which sizes are told apart
 	Search       Search     `json:"search"`
 	Confidence   Confidence `json:"confidence"`
-	Guard        string     `json:"guard,omitempty"` // a check that is added where none is about failures: no size is good because few are served
-	Sizes        []Sized    `json:"sizes"`           // ascending
-	USL          *USL       `json:"usl"`
-	Instances    *Instances `json:"instances"`
-	ErlangC      *ErlangC   `json:"erlang_c"`
-	Warnings     []string   `json:"warnings"`
+	// Guard is a check that the search adds: where there are checks and none is about failures, that no size looks good because few
+	// requests are served; without checks, that there is no deadlock, if there are any.
+	Guard     string     `json:"guard,omitempty"`
+	Sizes     []Sized    `json:"sizes"` // ascending
+	USL       *USL       `json:"usl"`
+	Instances *Instances `json:"instances"`
+	ErlangC   *ErlangC   `json:"erlang_c"`
+	Warnings  []string   `json:"warnings"`
 }
 
 // SizeBasis is what a size was chosen by.
@@ -48,6 +51,15 @@ const (
 type Miss struct {
 	Size  int   `json:"size"`
 	Check Check `json:"check"`
+}
+
+// Clean is where requests cease to fail: of two sizes of which none between was run, they do at Below and not at Size (see Cell.Clean).
+// It is the smallest such size.
+type Clean struct {
+	Size       int   `json:"size"`
+	Below      int   `json:"below"`
+	FailedRate Float `json:"failed_rate"` // below
+	Deadlock   bool  `json:"deadlock"`    // below, requests deadlock
 }
 
 // Knee is the knee of the curve: the smallest size whose throughput is at most the zone of indifference below the best, and whose
