@@ -270,20 +270,17 @@ func (e Expr) Against() bool { return e.against }
 func (e Expr) Evaluate(c *Cell) Check {
 	k := Check{Expr: e.String(), Settings: c.Settings, Status: NotEvaluated, Unit: e.metric.unit}
 	f := e.Measure(c)
-	if !f.Known || e.against {
-		return k
-	}
 	if e.against {
 		k.Why = noBaseline
+	}
+	if !f.Known || e.against {
+		return k
 	}
 	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
 	k.Status = e.judge(f.Lo, f.Hi, e.limit)
 	return k
 }
 
-// exactly returns whole numbers as they are and others to nine digits, as they are saved.
-func exactly(f float64) float64 {
-	if f == math.Trunc(f) {
 // Why a check against a baseline was not evaluated, or is off.
 const (
 	noBaseline  = "no baseline was given"
@@ -298,6 +295,9 @@ func (k Check) SwitchedOff() Check {
 	return Check{Expr: k.Expr, Settings: k.Settings, Status: Off, Unit: k.Unit, Why: offByItself}
 }
 
+// exactly returns whole numbers as they are and others to nine digits, as they are saved.
+func exactly(f float64) float64 {
+	if f == math.Trunc(f) {
 		return f
 	}
 	return nineDigits(f)
@@ -322,10 +322,10 @@ func (e Expr) EvaluateAgainst(c, baseline *Cell) Check {
 	}
 	b := e.Measure(baseline)
 	if !b.Known {
+		k.Why = notInBase
 		return k
 	}
 	k.Value, k.Lo, k.Hi = exactly(f.Value), exactly(f.Lo), exactly(f.Hi)
-		k.Why = notInBase
 	k.Baseline = b
 	d := Difference(digits(e.Sample(c)), digits(e.Sample(baseline)), e.limit)
 	if !d.Interval {
