@@ -93,6 +93,8 @@ func (d *decoder) into(n *node, v reflect.Value, path, doc string) {
 			d.steps = append(d.steps, path)
 		}
 	case n.kind == scalar && d.scalar(n, v, path):
+	case v.Type() == reflect.TypeFor[workload.Acquire]() && n.isDuration():
+		d.bad(n.place, path, "%s, have %s; did you mean {timeout: %s}?", want(v.Type()), n.have(), n.text)
 	case v.Type() == reflect.TypeFor[workload.Arrivals]() && n.kind == scalar && takes(reflect.TypeFor[dist.Rate](), n.text):
 		d.bad(n.place, path, "%s, have %s; did you mean {poisson: %s}?", want(v.Type()), n.have(), n.text)
 	default:
@@ -151,7 +153,10 @@ func (d *decoder) unknown(n *node, e entry, path string, all fieldList, further 
 		d.failed = append(d.failed, join(path, meant))
 	}
 	hint := "; the keys here are " + wording.And(names)
+	what := lacks(e.name)
 	switch {
+	case !ok && what != "" && slices.Contains(further, "model"):
+		hint = "; this model has no " + what
 	case ok:
 		hint = ", did you mean " + meant + "?"
 	case len(names) == 0:

@@ -340,7 +340,9 @@ func (p *Pool) decode(d *decoder, n *node, path string) {
 			at = join(path, "model")
 		}
 		msg := fmt.Sprintf("there is no model %q; there are %s", short(model.text), wording.And(modelNames()))
-		if meant, ok := wording.Nearest(model.text, modelNames()); ok {
+		if near := nearestModel(model.text); near != "" {
+			msg = fmt.Sprintf("there is no model %q%s", short(model.text), near)
+		} else if meant, ok := wording.Nearest(model.text, modelNames()); ok {
 			msg = fmt.Sprintf("there is no model %q, did you mean %s?", short(model.text), meant)
 		}
 		d.bad(model.place, at, "%s", msg)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"poolwise/sim/dist"
 )
 
 type kind uint8
@@ -100,6 +102,11 @@ func (n *node) have() string {
 		return strconv.Quote(short(n.text))
 	}
 	return short(n.text)
+}
+
+func (n *node) isDuration() bool {
+	_, err := dist.ParseDuration(n.text)
+	return n.kind == scalar && err == nil
 }
 
 func short(s string) string {

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -585,7 +586,24 @@ func (p *checkParser) selector(e *Figure) error {
 		e.of = s
 		return nil
 	}
-	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, wording.Closest(word, names))
+	return p.fail(at, "unknown selector %q, did you mean {%s}?", word, selectorMeant(word, names[1:]))
+}
+
+// selectorMeant returns the selector that a word is close to or begins with, or else that of a service of this name.
+func selectorMeant(word string, names []string) string {
+	meant, ok := wording.Nearest(word, append([]string{"service"}, names...))
+	begun := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(word, name) })
+	switch {
+	case word == "":
+		return names[0]
+	case ok && meant == "service":
+		return "service=NAME"
+	case ok:
+		return meant
+	case begun >= 0:
+		return names[begun]
+	}
+	return "service=" + word
 }
 
 func (p *checkParser) service(e *Figure, at int) error {

@@ -54,6 +54,8 @@ func TestParseCheckMistakes(t *testing.T) {
 		{"p(99){connect,service=api}<1s", 5, "connect is not measured of one service; leave service=api out"},
 		{"p(99){service=}<1s", 14, "want the name of a service, in double quotes if it is more than one word"},
 		{"p(99){service=a,service=b}<1s", 16, "want one service, not two"},
+		{"failed_rate{fast}<1%", 12, `unknown selector "fast", did you mean {service=fast}?`},
+		{"p(99){servic=fast}<1s", 6, `unknown selector "servic", did you mean {service=NAME}?`},
 		{"p(99)=50ms", 5, "want <, <=, >, >=, == or !="},
 		{"p(99)<50", 6, `p(99) is a duration: want its unit, such as 50ms or 50s, have "50"`},
 		{"p(99)<0", 6, `p(99) is a duration: want its unit, such as 0ms or 0s, have "0"`},

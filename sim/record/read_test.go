@@ -125,7 +125,7 @@ func TestReadResultMistakes(t *testing.T) {
 		{"replications", change(`"replications": 3`, `"replications": 0`), notThis + "cells[0].replications: want at least 1, have 0"},
 		{"samples of one", change(`"replications": 3`, `"replications": 1`), notThis + "cells[0].samples: there are some of one replication"},
 		{"too few samples", change(`"replications": 3`, `"replications": 4`), notThis + "cells[0].samples: want 4 values of throughput, one for each replication, have 3"},
-		{"sample of nothing", change(`"p(95){wait}"`, `"p(95){weight}"`), notThis + `cells[0].samples: check "p(95){weight}": at byte 6: unknown selector "weight", did you mean {wait}?`},
+		{"sample of nothing", change(`"p(95){wait}"`, `"p(95){weight}"`), notThis + `cells[0].samples: check "p(95){weight}": at byte 6: unknown selector "weight", did you mean {service=weight}?`},
 		{"sample in other words", change(`"p(95){wait}"`, `"p(95) {wait}"`), notThis + `cells[0].samples: want "p(95){wait}", have "p(95) {wait}"`},
 		{"sample twice", change(`"p(95){wait}"`, `"p(99){wait}"`), notThis + `cells[0].samples: "p(99){wait}" is there twice`},
 		{"negative", change(`"failed": 12`, `"failed": -12`), notThis + "cells[0].requests: want no negative count"},
