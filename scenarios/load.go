@@ -239,6 +239,7 @@ func (l *loader) decode(root *node) (*Scenario, Errors) {
 	if s.Estimate == Steady && root.get("warmup") == nil {
 		s.Warmup = Warmup{Auto: true}
 	}
+	s.instancesOfOwners(root.get("services"))
 	known := d.consequences()
 	s.Validate(func(path, message string) {
 		if !known.has(path, message) {
@@ -246,4 +247,18 @@ func (l *loader) decode(root *node) (*Scenario, Errors) {
 		}
 	})
 	return s, d.errs
+}
+
+// instancesOfOwners gives services that use the pools of another as many instances as that one has, where the list of services says
+// nothing of it.
+func (s *Scenario) instancesOfOwners(services *node) {
+	if services == nil || services.kind != list {
+		return
+	}
+	for i := range min(len(s.Services), len(services.items)) {
+		v, n := &s.Services[i], services.items[i]
+		if owner := s.service(v.PoolOf); v.PoolOf != "" && owner != nil && n.kind == mapping && n.get("instances") == nil {
+			v.Instances = owner.Instances
+		}
+	}
 }

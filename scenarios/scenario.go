@@ -82,7 +82,7 @@ func (s *Scenario) setDefaults() { s.Seed, s.Replications = 1, 1 }
 // the requests of another service: then it has only a workload, and uses the pool of that one, instance by instance.
 type Service struct {
 	Name       string            `yaml:"name" doc:"text; needed, and unlike those of the other services"`
-	Instances  int               `yaml:"instances" doc:"count, at least 1, default 1; how many, each with a pool and a workload as given here"`
+	Instances  int               `yaml:"instances" doc:"count, at least 1, default 1, or with pool_of as many as the service has whose pool it is; how many, each with a pool and a workload as given here"`
 	StartAt    time.Duration     `yaml:"start_at" doc:"duration, default 0s; when the first instance starts; with pool_of: how long after the service whose pool it is, also when that is restarted"`
 	StartEvery time.Duration     `yaml:"start_every" doc:"duration, default 0s; from the start of one instance to that of the next; with pool_of: on top of that of the service whose pool it is"`
 	Role       string            `yaml:"role" doc:"text, by default the server's default role; name of one of the server's roles, whose limit counts"`

@@ -295,12 +295,30 @@ func (s *Scenario) validateCheck(c Check, names []string, bad func(path, message
 	switch {
 	case e.OfPooler() && s.Pooler == nil:
 		bad("", "it is about a pooler, and there is none")
+	case e.OfPool() && s.poolOf(e.Service()) != "":
+		bad("", fmt.Sprintf("%q has no pool of its own; want %s", e.Service(), e.Of(s.poolOf(e.Service()))))
 	case e.Service() == "" || names == nil || slices.Contains(names, e.Service()):
 	case s.Services == nil:
 		bad("", "there is only one service here; leave out service="+e.Service())
 	default:
 		bad("", fmt.Sprintf("there is no %q; there are %s", e.Service(), few(names)))
 	}
+}
+
+// poolOf returns whose pool a service or one of its instances uses, empty if it has its own or there is none of that name.
+func (s *Scenario) poolOf(name string) string {
+	for i := range s.Services {
+		v := &s.Services[i]
+		owner := s.service(v.PoolOf)
+		switch j := slices.Index(v.poolNames(), name); {
+		case v.PoolOf == "" || owner == nil:
+		case v.Name == name:
+			return owner.Name
+		case j >= 0 && j < owner.Instances:
+			return owner.poolNames()[j]
+		}
+	}
+	return ""
 }
 
 // few lists names, but not hundreds.

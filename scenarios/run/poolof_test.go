@@ -65,7 +65,7 @@ until: 10s
 server: {connection_limit: 100, connect: 20ms}
 services:
   - {name: web, instances: 2, pool: {model: sqlx, max_connections: 10}, workload: {arrivals: {constant: 10/s}, request: [acquire, query: 10ms, {leak: 1%}, release]}}
-  - {name: jobs, instances: 2, pool_of: web, workload: {clients: 3, request: [acquire, query: 10ms, release]}}
+  - {name: jobs, pool_of: web, workload: {clients: 3, request: [acquire, query: 10ms, release]}}
   - {name: other, pool: {model: semaphore, max: 5}, workload: {clients: 1, request: [acquire, query: 10ms, release]}}
 `
 	c := mustCheck(t, src)

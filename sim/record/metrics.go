@@ -1,6 +1,9 @@
 package record
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Metric describes a figure that a check can name.
 type Metric struct {
@@ -133,6 +136,12 @@ func noBrackets(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// OfPool reports whether the figure is a level of the pool itself, which is the same for all that use it.
+func (f Figure) OfPool() bool {
+	of, _, _ := strings.Cut(f.metric.name, ".")
+	return slices.Contains([]string{"size", "idle", "in_use", "connecting"}, of)
 }
 
 // OfPooler reports whether the figure is one of the pooler.
