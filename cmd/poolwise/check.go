@@ -8,22 +8,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"poolwise/scenarios"
+	"poolwise/sim/record"
 )
 
 func newCheck() *cobra.Command {
 	var (
-		to destination
-		o  overrides
+		to   destination
+		o    overrides
+		base string // file of the baseline
 	)
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check scenario files without running them",
 		Long: `Check scenario files without running them. Every mistake of every file is listed, on stdout, with its
-place; a FILE may also be a built-in scenario, or - for standard input.
+place; a FILE may also be a built-in scenario, or - for standard input. With --check, --set and --baseline
+the command line of a run can be checked, too.
 
 Exit status: 0 there is no mistake; 1 there is one, or a file cannot be read.`,
 		Example: `  poolwise check *.yaml
   poolwise check burst.yaml --set pool.max=0
+  poolwise check burst.yaml --check 'p(99)<=baseline*1.05' --baseline main.json
   poolwise check --format json burst.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -37,6 +41,9 @@ Exit status: 0 there is no mistake; 1 there is one, or a file cannot be read.`,
 	o.addOver(cmd)
 	o.addOnly(cmd, true)
 	o.addSet(cmd)
+	o.flags = cmd.Flags()
+	o.addCheck(cmd)
+	o.flags.StringVar(&base, "baseline", "", "`FILE`: check that this saved result has the settings of the scenario; default none")
 	format := addFormat(cmd, &to)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := to.check(); err != nil {
@@ -45,10 +52,17 @@ Exit status: 0 there is no mistake; 1 there is one, or a file cannot be read.`,
 		if err := o.checkSweep(); err != nil {
 			return err
 		}
+		var baseline *record.Result
+		if base != "" && base != noBaseline {
+			var err error
+			if baseline, err = readSaved(base); err != nil {
+				return err
+			}
+		}
 		var all []checked
 		wrong := false
 		for _, file := range args {
-			c := checkFile(&o, file, cmd.InOrStdin())
+			c := checkFile(&o, file, baseline, cmd.InOrStdin())
 			wrong = wrong || !c.OK
 			all = append(all, c)
 		}
@@ -90,7 +104,7 @@ type mistake struct {
 }
 
 // checkFile checks one file.
-func checkFile(o *overrides, file string, stdin io.Reader) checked {
+func checkFile(o *overrides, file string, baseline *record.Result, stdin io.Reader) checked {
 	c := checked{File: file, Mistakes: []mistake{}}
 	src, err := readSource(file, stdin)
 	if err != nil {
@@ -108,6 +122,14 @@ func checkFile(o *overrides, file string, stdin io.Reader) checked {
 	case err != nil:
 		c.Mistakes = append(c.Mistakes, mistake{Message: err.Error(), text: err.Error()})
 		return c
+	}
+	if baseline != nil {
+		res := (&side{job: job{base, cells}}).settings()
+		if none := notInBaseline(res, baseline); none != "" {
+			e := scenarios.Error{From: "--baseline", Msg: "it has no cell with " + none}
+			c.Mistakes = append(c.Mistakes, mistake{Flag: e.From, Message: e.Msg, text: e.Error()})
+			return c
+		}
 	}
 	c.OK, c.Name, c.Cells = true, base.Name, len(cells)
 	for _, cell := range cells {

@@ -380,6 +380,13 @@ func tellBaseline(w io.Writer, res, baseline *record.Result) {
 		fmt.Fprintln(w, "no check compares with the baseline, as p(99)<=baseline*1.05 does")
 		return
 	}
+	if none := notInBaseline(res, baseline); none != "" {
+		fmt.Fprintln(w, "the baseline has no cell with "+none)
+	}
+}
+
+// notInBaseline says which settings a baseline does not have, and which it has; empty if it has all.
+func notInBaseline(res, baseline *record.Result) string {
 	of := res.Baseline(baseline)
 	var none []string
 	for i, c := range res.Cells {
@@ -387,14 +394,13 @@ func tellBaseline(w io.Writer, res, baseline *record.Result) {
 			none = append(none, c.Settings.String())
 		}
 	}
-	if none == nil {
-		return
+	switch {
+	case none == nil:
+		return ""
+	case len(axesOf(baseline)) == 0:
+		return wording.Or(none) + ": it was saved without settings"
 	}
-	have := "has " + sweepOf(baseline)
-	if len(axesOf(baseline)) == 0 {
-		have = "was saved without settings"
-	}
-	fmt.Fprintf(w, "the baseline has no cell with %s: it %s\n", wording.Or(none), have)
+	return wording.Or(none) + ": it has " + sweepOf(baseline)
 }
 
 // warnings reports whether there is anything to warn of.
