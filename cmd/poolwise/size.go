@@ -72,7 +72,7 @@ func newSizeOptions(cmd *cobra.Command) *sizeOptions {
 	f.IntVar(&o.budget, "budget", runner.DefaultSizeBudget, fmt.Sprintf("`N`: most replications of all sizes together; default %d", runner.DefaultSizeBudget))
 	f.IntVar(&o.least, "min-replications", runner.DefaultMinReplications, fmt.Sprintf("`N`: replications of a size to begin with; default %d", runner.DefaultMinReplications))
 	f.IntVar(&o.most, "max-replications", runner.DefaultSizeMaximum, fmt.Sprintf("`N`: most replications of one size; default %d", runner.DefaultSizeMaximum))
-	f.IntVar(&o.surge, "surge", 0, "`N`: instances more at the peak than the scenario has, as during a release; default 0")
+	f.IntVar(&o.surge, "surge", 0, "`N`: instances more at the peak than the scenario has, as during a release: sizes that do not fit then are left out; default 0")
 	o.addReports(cmd, record.SizingSchema)
 	o.addPlots(cmd)
 	o.addSimulation(f)

@@ -78,6 +78,7 @@ type search struct {
 	locks    bool // there is a check against deadlocks that the scenario does not have
 	figures  []sizeFigure
 	warnings []string
+	tooLarge []int // sizes that were left out, as they do not fit at the peak
 
 	alphaChecks, alphaPairs float64
 	looks                   int
@@ -114,6 +115,10 @@ func newSearch(base *scenarios.Scenario, cells []scenarios.Cell, opt SizeOptions
 	opt.MaxReplications = max(cmp.Or(opt.MaxReplications, DefaultSizeMaximum), opt.MinReplications)
 	opt.Budget = cmp.Or(opt.Budget, DefaultSizeBudget)
 	s := &search{base: base, opt: opt}
+	cells, err := s.fitting(cells)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range cells {
 		size, ok := record.SizeOf(c.Settings, opt.Key)
 		if !ok || len(c.Settings) != 1 {
@@ -145,6 +150,38 @@ func newSearch(base *scenarios.Scenario, cells []scenarios.Cell, opt SizeOptions
 	s.alphaChecks = (1 - confidence) / float64(len(s.all)*max(len(s.checks), 1)*s.looks)
 	s.alphaPairs = (1 - confidence) / float64(max(len(s.all)-1, 1)*len(s.figures)*s.looks)
 	return s, nil
+}
+
+// fitting returns the cells of the sizes that fit with as many instances as there are at the peak, if that was asked.
+func (s *search) fitting(cells []scenarios.Cell) ([]scenarios.Cell, error) {
+	v := sized(s.base, s.opt.Key)
+	if s.opt.Surge == 0 || v == nil {
+		return cells, nil
+	}
+	l := instances(s.base, v, s.opt.Surge)
+	if l == nil {
+		return cells, nil
+	}
+	var fit []scenarios.Cell
+	smallest := math.MaxInt
+	for _, c := range cells {
+		size, ok := record.SizeOf(c.Settings, s.opt.Key)
+		if !ok || size <= l.Each {
+			fit = append(fit, c)
+		} else {
+			s.tooLarge = append(s.tooLarge, size)
+		}
+		smallest = min(smallest, size)
+	}
+	if fit == nil {
+		return nil, fmt.Errorf("no size fits: at the peak there are %d instances, which can have %d connections each of the %d that the %s leaves them; the smallest size is %d",
+			l.Instances+l.Surge, l.Each, l.Left, l.Of, smallest)
+	}
+	if n := len(s.tooLarge); n > 0 {
+		slices.Sort(s.tooLarge)
+		s.warnings = append(s.warnings, fmt.Sprintf("sizes above %d were left out (%d of them): they do not fit with %d instances at the peak", l.Each, n, l.Instances+l.Surge))
+	}
+	return fit, nil
 }
 
 // setChecks takes over the checks of the scenario.

@@ -526,6 +526,16 @@ services:
 			t.Errorf("%v: (-want +got):\n%s", c.set, d)
 		}
 	}
+
+	// Sizes that do not fit at the peak are no answer: 18 each for 8 instances, and not the 24 that 6 could have.
+	r = sizeUp(t, src, "services.api.pool.max=1,2,19,24", nil, SizeOptions{Surge: 2})
+	if len(r.Sizes) != 2 || r.Sizes[1].Size != 2 || !strings.Contains(strings.Join(r.Warnings, "\n"), "sizes above 18 were left out (2 of them): they do not fit with 8 instances at the peak") {
+		t.Errorf("%d sizes were run; warnings %q", len(r.Sizes), r.Warnings)
+	}
+	base, cells, key := sizesOf(t, src, "services.api.pool.max=19,24", nil)
+	if _, err := Size(context.Background(), base, cells, SizeOptions{Key: key, Surge: 2}); err == nil || !strings.Contains(err.Error(), "no size fits: at the peak there are 8 instances, which can have 18 connections each") {
+		t.Errorf("sizes that do not fit: %v", err)
+	}
 }
 
 // twoClasses has one pool and two services.

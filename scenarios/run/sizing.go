@@ -70,7 +70,7 @@ func (s *search) result() *record.Sizing {
 	if refused >= 0 {
 		r.RefusedFrom = &s.all[refused].size
 	}
-	if last := len(s.all) - 1; use >= 0 && !s.bound() && last > 0 && refused < 0 {
+	if last := len(s.all) - 1; use >= 0 && !s.bound() && last > 0 && refused < 0 && s.tooLarge == nil {
 		if z := r.Sizes[len(r.Sizes)-1]; use == last || z.Relation == record.SizeBetter {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("the curve still gets better at the largest size, %d: the knee may lie beyond; try larger ones with --over", s.all[last].size))
 		}
