@@ -101,6 +101,11 @@ func (d drawing) has(s string) bool {
 	return slices.ContainsFunc(d.texts, func(t text) bool { return t.s == s })
 }
 
+// says reports whether some text contains another.
+func (d drawing) says(s string) bool {
+	return slices.ContainsFunc(d.texts, func(t text) bool { return strings.Contains(t.s, s) })
+}
+
 // where returns the place of a text.
 func (d drawing) where(s string) text {
 	return d.texts[slices.IndexFunc(d.texts, func(t text) bool { return t.s == s })]
@@ -526,7 +531,7 @@ func TestAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 4+mostLines {
+	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 4+mostLevels {
 		t.Errorf("several settings: %v", got)
 	}
 }

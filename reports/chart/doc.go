@@ -28,7 +28,7 @@ type Named struct {
 
 // All draws the charts that a result deserves, in a format, svg or png: a sizing curve for each setting swept over numbers, rows
 // for settings that are not numbers and for services, the percentiles of latencies and of waits if there are any, where the time
-// went if that is known, and the levels over time, of a few cells if there are many.
+// went if that is known, and the levels over time, of the cells that tell most if there are many.
 func All(r *record.Result, format string) ([]Named, error) {
 	var all []Named
 	used := map[string]bool{}
@@ -88,7 +88,7 @@ func All(r *record.Result, format string) ([]Named, error) {
 			return nil, err
 		}
 	}
-	for _, i := range some(len(r.Cells), mostLines) {
+	for _, i := range notable(r, mostLevels) {
 		if !hasLevels(&r.Cells[i].Curves.Levels) {
 			continue
 		}
@@ -112,6 +112,9 @@ func fileName(s string) string {
 	name := []rune(strings.Join(words, "-"))
 	return strings.Trim(string(name[:min(len(name), 80)]), "-")
 }
+
+// mostLevels is of how many cells the levels over time are drawn.
+const mostLevels = 12
 
 // mostLines is how many lines can be told apart on one chart.
 const mostLines = 8

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"errors"
-	"fmt"
 	"image/color"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (e *entity) failing() (median, longest record.Duration) {
 }
 
 const (
-	mostRows    = 24
+	mostRows    = 36
 	mostParts   = 6 // services that have rows of their own
 	highRow     = 22
 	lowRow      = 17 // of a service
@@ -84,11 +83,9 @@ func newRows(r *record.Result) *rows {
 			each = max(each, n+1)
 		}
 	}
-	shown := some(len(r.Cells), max(mostRows/each, 2))
+	shown := notable(r, max(mostRows/each, 2))
 	c.cells = len(shown)
-	if len(shown) < len(r.Cells) {
-		c.remark = fmt.Sprintf(" %d of %d settings are shown, evenly chosen.", len(shown), len(r.Cells))
-	}
+	c.remark = leftOut(len(shown), len(r.Cells))
 	for _, i := range shown {
 		cell := &r.Cells[i]
 		name := cellName(c.keys, cell)

@@ -81,6 +81,23 @@ func (k ink) fit(s string, width vg.Length) string {
 	return string(letters[:n]) + "…"
 }
 
+// wrap breaks a text in two if it is wider than one row.
+func (k ink) wrap(s string, width vg.Length) []string {
+	if k.width(s) <= width {
+		return []string{s}
+	}
+	at := 0
+	for i, r := range s {
+		if r == ' ' && k.width(s[:i]) <= width {
+			at = i
+		}
+	}
+	if at == 0 {
+		return []string{s}
+	}
+	return []string{s[:at], s[at+1:]}
+}
+
 var (
 	titleInk = ink{black, 13, true}
 	aboutInk = ink{grey, 9.5, false}
@@ -192,7 +209,7 @@ func (s *sheet) title(r *record.Result, what, remark string) vg.Length {
 		name += ": "
 	}
 	s.text(margin, y, start, titleInk.fit(name+what, width-2*margin), titleInk)
-	for _, line := range []string{digest.Printable(r.Scenario.About), remark} {
+	for _, line := range append([]string{digest.Printable(r.Scenario.About)}, aboutInk.wrap(remark, width-2*margin)...) {
 		if line != "" {
 			y -= 13
 			s.text(margin, y, start, aboutInk.fit(line, width-2*margin), aboutInk)

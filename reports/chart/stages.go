@@ -2,7 +2,6 @@ package chart
 
 import (
 	"errors"
-	"fmt"
 	"image/color"
 	"slices"
 
@@ -71,7 +70,8 @@ func knowsStages(r *record.Result) bool {
 // of the slowest 1 % and of those that failed. Of many cells some are shown.
 func WhereTheTimeWent(r *record.Result, format string) ([]byte, error) {
 	c := &stageChart{}
-	for i := range r.Cells {
+	shown := notable(r, mostBarred)
+	for _, i := range shown {
 		if len(stageBars(&r.Cells[i])) > 0 {
 			c.cells = append(c.cells, &r.Cells[i])
 		}
@@ -79,14 +79,7 @@ func WhereTheTimeWent(r *record.Result, format string) ([]byte, error) {
 	if len(c.cells) == 0 {
 		return nil, errors.New("stages: the result does not say where the time went")
 	}
-	if n := len(c.cells); n > mostBarred {
-		var shown []*record.Cell
-		for _, i := range some(n, mostBarred) {
-			shown = append(shown, c.cells[i])
-		}
-		c.cells = shown
-		c.remark = fmt.Sprintf(" %d of %d settings are shown, evenly chosen.", mostBarred, n)
-	}
+	c.remark = leftOut(len(shown), len(r.Cells))
 	c.keys = digest.Varying(r)
 	return render(format, func(s *sheet) { c.draw(s, r) })
 }

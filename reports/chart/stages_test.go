@@ -85,7 +85,7 @@ func TestWhereTheTimeWentOfSeveral(t *testing.T) {
 	}
 	remark := false
 	for _, a := range d.texts {
-		remark = remark || strings.Contains(a.s, "16 of 40 settings are shown")
+		remark = remark || strings.Contains(a.s, "24 of 40 settings are left out")
 		for _, b := range d.texts {
 			if a.y == b.y && a.x < b.x && float64(labelInk.width(a.s)) > b.x-a.x {
 				t.Errorf("%q and %q overlap", a.s, b.s)
