@@ -9,6 +9,7 @@ import (
 
 	"poolwise/reports/internal/digest"
 	"poolwise/sim/record"
+	"poolwise/sim/wording"
 )
 
 // ComparisonSchema names the form of Comparison in JSON.
@@ -18,9 +19,10 @@ const ComparisonSchema = "poolwise.comparison/v1"
 // result has samples of (record.Compared), and those of the checks.
 //
 // With equal seeds the replications are compared pair by pair (Student's t of the differences), otherwise as independent samples
-// (Welch's t). The p of all tests are corrected for their number (Holm). Before and after are means of the replications that
-// were compared, so that the difference is that of the two; a percentile is therefore the mean of the percentiles of the
-// replications. A figure is
+// (Welch's t); times by their logarithms, see record.Figure.Contrast. The p are corrected for the number of tests (Holm), in two
+// families: the figures that checks name, which are what is asked about, and all others. Figures that are equal in every pair cannot
+// differ, and count in neither. Before and after are means of the replications that were compared, so that the difference is that of
+// the two; a percentile is therefore the mean of the percentiles of the replications. A figure is
 //
 //	better, worse   if the corrected p is at most 5 % and the difference is outside the zone of indifference
 //	no difference   if there is none at all, or the whole interval at 95 % is inside the zone
@@ -33,7 +35,8 @@ type Comparison struct {
 	Before       record.Scenario `json:"before"`
 	After        record.Scenario `json:"after"`
 	Indifference float64         `json:"indifference"` // half the width of the zone, as a share of the figure before
-	Tests        int             `json:"tests"`        // that the p are corrected for
+	Tests        int             `json:"tests"`        // that the p are corrected for, of figures that no check names
+	CheckTests   int             `json:"check_tests"`  // the same, of those that a check names
 	Pairs        []Pair          `json:"pairs"`
 	Unmatched    Unmatched       `json:"unmatched"`
 	Checks       []record.Check  `json:"checks"` // of after, those against a baseline judged by before
@@ -67,19 +70,22 @@ type Unmatched struct {
 
 // Row is one figure of a pair. A number that is unknown is null in JSON.
 type Row struct {
-	Figure       string        `json:"figure"` // as in a check
-	Unit         string        `json:"unit"`   // ns, ratio, count or per_second
-	Better       string        `json:"better"` // more or less
+	Figure       string        `json:"figure"`            // as in a check
+	Checked      bool          `json:"checked,omitempty"` // a check names it
+	Unit         string        `json:"unit"`              // ns, ratio, count or per_second
+	Better       string        `json:"better"`            // more or less
 	Before       record.Float  `json:"before"`
 	After        record.Float  `json:"after"`
 	Difference   record.Float  `json:"difference"` // after less before, with its interval at 95 % if there was a test
-	Relative     record.Float  `json:"relative"`   // the difference as a share of before; unknown if that is 0
+	Relative     record.Float  `json:"relative"`   // the difference as a share of before; unknown if that is 0; see record.Contrast
 	Method       record.Method `json:"method"`     // paired, welch, none or unmeasured
 	Replications BeforeAfter   `json:"replications"`
 	P            record.Float  `json:"p"`
 	Corrected    record.Float  `json:"p_corrected"`
 	Verdict      Verdict       `json:"verdict"`
 	Why          string        `json:"why,omitempty"` // what there is to say about the verdict
+
+	log bool // the relative difference is what was tested
 }
 
 // Verdict is what came of a comparison, or of one of its figures.
@@ -170,6 +176,9 @@ func (c *Comparison) compare(cells [][2]*record.Cell, sameSeeds bool, o CompareO
 			Replications: BeforeAfter{p[0].Replications, p[1].Replications},
 		}
 		for _, f := range figures {
+			if f.String() == "makespan" && !f.checked && p[0].Arrivals.Known && p[1].Arrivals.Known {
+				continue // the last request to arrive makes it
+			}
 			row := f.compare(p[0], p[1], sameSeeds)
 			if row.Before.Known || row.After.Known {
 				pair.Figures = append(pair.Figures, row)
@@ -187,30 +196,31 @@ func (c *Comparison) compare(cells [][2]*record.Cell, sameSeeds bool, o CompareO
 // compared is a figure with the direction in which it is better.
 type compared struct {
 	record.Figure
-	more bool
+	more    bool
+	checked bool // a check names it
 }
 
 // figuresOf returns the figures to compare: those that are always kept, and those of the checks.
 func figuresOf(checks []record.Check) []compared {
 	var all []compared
-	add := func(f record.Figure, more bool) {
+	add := func(f record.Figure, more, checked bool) {
 		i := slices.IndexFunc(all, func(c compared) bool { return c.Figure == f })
 		if i < 0 {
 			i = len(all)
-			all = append(all, compared{f, f.MoreIsBetter()})
+			all = append(all, compared{Figure: f, more: f.MoreIsBetter()})
 		}
-		all[i].more = all[i].more || more
+		all[i].more, all[i].checked = all[i].more || more, all[i].checked || checked
 	}
 	for _, name := range record.Compared {
 		f, err := record.ParseFigure(name)
 		if err != nil {
 			panic("reports: a figure that cannot be read: " + name)
 		}
-		add(f, false)
+		add(f, false, false)
 	}
 	for _, k := range checks {
 		if e, err := record.ParseCheck(k.Expr); err == nil && k.Status != record.Off {
-			add(e.Figure, e.WantsMore())
+			add(e.Figure, e.WantsMore(), true)
 		}
 	}
 	return all
@@ -220,15 +230,12 @@ func figuresOf(checks []record.Check) []compared {
 func (f compared) compare(before, after *record.Cell, sameSeeds bool) Row {
 	x := f.Contrast(before, after, sameSeeds)
 	r := Row{
-		Figure: f.String(), Unit: f.Unit(), Better: "less", Method: x.Method,
-		Before: x.Before, After: x.After, Difference: x.Difference, Replications: BeforeAfter{x.N[0], x.N[1]},
+		Figure: f.String(), Checked: f.checked, Unit: f.Unit(), Better: "less", Method: x.Method,
+		Before: x.Before, After: x.After, Difference: x.Difference, Relative: x.Relative, Replications: BeforeAfter{x.N[0], x.N[1]},
+		log: x.Log,
 	}
 	if f.more {
 		r.Better = "more"
-	}
-	if b := math.Abs(x.Before.Value); x.Difference.Known && b > 0 {
-		d := x.Difference
-		r.Relative = record.Float{Value: d.Value / b, Lo: d.Lo / b, Hi: d.Hi / b, Known: true, Interval: d.Interval}
 	}
 	switch {
 	case r.tested():
@@ -253,22 +260,30 @@ func (c *Comparison) rows(f func(p *Pair, r *Row)) {
 	}
 }
 
-// correct corrects the p for their number.
+// equal reports whether a figure was equal in every pair.
+func (r *Row) equal() bool { return r.tested() && r.Difference.Lo == 0 && r.Difference.Hi == 0 }
+
+// correct corrects the p of each family for their number.
 func (c *Comparison) correct() {
-	var p []float64
-	c.rows(func(_ *Pair, r *Row) {
-		if r.tested() {
-			p = append(p, r.P.Value)
+	for _, family := range []struct {
+		checked bool
+		tests   *int
+	}{{true, &c.CheckTests}, {false, &c.Tests}} {
+		var rows []*Row
+		var p []float64
+		c.rows(func(_ *Pair, r *Row) {
+			switch {
+			case r.equal():
+				r.Corrected = r.P
+			case r.tested() && r.Checked == family.checked:
+				rows, p = append(rows, r), append(p, r.P.Value)
+			}
+		})
+		*family.tests = len(p)
+		for i, corrected := range record.Holm(p) {
+			rows[i].Corrected = record.ExactFloat(corrected)
 		}
-	})
-	c.Tests = len(p)
-	corrected := record.Holm(p)
-	c.rows(func(_ *Pair, r *Row) {
-		if r.tested() {
-			r.Corrected = record.ExactFloat(corrected[0])
-			corrected = corrected[1:]
-		}
-	})
+	}
 }
 
 // judge gives the verdicts.
@@ -320,10 +335,13 @@ func (c *Comparison) survivors() {
 
 func (r *Row) judge(indifference float64) Verdict {
 	d, zone := r.Difference, float64(indifference*math.Abs(r.Before.Value))
+	if r.log {
+		d, zone = r.Relative, indifference
+	}
 	switch {
 	case r.Method == record.Unmeasured:
 		return Inconclusive
-	case d.Lo == 0 && d.Hi == 0:
+	case r.Difference.Lo == 0 && r.Difference.Hi == 0:
 		return NoDifference
 	case !r.tested():
 		return Inconclusive
@@ -388,6 +406,9 @@ func (c *Comparison) explain(sameSeeds bool, unmeasured []string, cells [][2]*re
 	if unsaved {
 		note("Not saved: the result has no values for each replication, as no check of it asks for the figure.")
 	}
+	if names := c.onOneSide(cells); names != nil {
+		note("Of %s there are requests on one side only: figures without a service are of all together, so compare those of the services that both have, as in --check 'p(99){service=NAME}<=baseline*1.1'.", wording.And(names))
+	}
 	if unmeasured != nil {
 		where := ""
 		if len(cells) > 1 {
@@ -398,6 +419,23 @@ func (c *Comparison) explain(sameSeeds bool, unmeasured []string, cells [][2]*re
 	if fails {
 		note("Requests fail. Latency and wait are of what succeeded only: compare them with care.")
 	}
+}
+
+// onOneSide names the services, where there are several, that make requests on one side of a pair and none on the other.
+func (c *Comparison) onOneSide(cells [][2]*record.Cell) (names []string) {
+	for _, p := range cells {
+		for side := range p {
+			for _, s := range eachService(p[side]) {
+				other := eachService(p[1-side])
+				i := slices.IndexFunc(other, func(o *record.PoolCell) bool { return o.Name == s.Name })
+				alone := s.Requests.OK > 0 && (i < 0 || other[i].Requests.OK == 0) && len(p[side].Pools) > 1
+				if name := digest.Printable(s.Name); alone && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // differentRuns says in what the two runs differ beside what was to be compared.
@@ -458,7 +496,8 @@ type place struct {
 // order is that of the verdicts, worst first.
 var order = []Verdict{Worse, Inconclusive, Better, NoDifference}
 
-// sorted returns the rows with a verdict of those given, worst first: by verdict, then by how large the difference is.
+// sorted returns the rows with a verdict of those given, worst first: by verdict, then those that a check names, then by how large the
+// difference is.
 func (c *Comparison) sorted(verdicts ...Verdict) []place {
 	var all []place
 	c.rows(func(p *Pair, r *Row) {
@@ -469,15 +508,29 @@ func (c *Comparison) sorted(verdicts ...Verdict) []place {
 	slices.SortStableFunc(all, func(x, y place) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, x.row.Verdict), slices.Index(order, y.row.Verdict)),
+			-compareBools(x.row.Checked, y.row.Checked),
 			cmp.Compare(y.row.size(), x.row.size()),
 		)
 	})
 	return all
 }
 
-// size is how large a difference is, relative to before.
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// size is how large a difference is, relative to before: as a ratio of times, of which halving is as much as doubling.
 func (r *Row) size() float64 {
 	switch {
+	case r.log:
+		return math.Abs(math.Log1p(r.Relative.Value))
 	case r.Relative.Known:
 		return math.Abs(r.Relative.Value)
 	case r.Difference.Known && r.Difference.Value == 0:

@@ -359,13 +359,16 @@ func TestVerdictsAreWhatTheyMean(t *testing.T) {
 		var tested []*Row
 		c.rows(func(_ *Pair, r *Row) {
 			d, zone := r.Difference, o.Indifference*math.Abs(r.Before.Value)
+			if r.log {
+				d, zone = r.Relative, o.Indifference
+			}
 			want := Inconclusive
 			switch significant := r.Corrected.Known && r.Corrected.Value <= 0.05 && math.Abs(d.Value) > zone; {
 			case significant && (d.Value > 0) == (r.Figure == "throughput"):
 				want = Better
 			case significant:
 				want = Worse
-			case d.Known && d.Lo == 0 && d.Hi == 0, d.Interval && d.Lo >= -zone && d.Hi <= zone:
+			case r.Difference.Known && r.Difference.Lo == 0 && r.Difference.Hi == 0, d.Interval && d.Lo >= -zone && d.Hi <= zone:
 				want = NoDifference
 			}
 			if r.Verdict != want {

@@ -403,12 +403,16 @@ func (c *Comparison) legend() []string {
 	if c.Indifference > 0 {
 		zone = "No difference: the whole interval is within " + c.zone() + " of before"
 	}
-	if n[NoDifference] > 0 || n[Inconclusive] > 0 && c.Tests > 0 {
+	if n[NoDifference] > 0 || n[Inconclusive] > 0 && c.Tests+c.CheckTests > 0 {
 		all = append(all, zone+".")
 	}
-	if c.Tests > 0 {
-		all = append(all, "Better or worse: p is at most 0.05, after Holm's correction for "+digest.Plural(int64(c.Tests), "test", "tests")+
-			". Before and after are means over the replications; a percentile of all of them together, as run shows it, may differ.")
+	if n := c.Tests + c.CheckTests; n > 0 {
+		tests := digest.Plural(int64(n), "test", "tests")
+		if c.Tests > 0 && c.CheckTests > 0 {
+			tests = fmt.Sprintf("%s of figures that checks name, and apart from them %s of others", digest.Plural(int64(c.CheckTests), "test", "tests"), digest.Count(int64(c.Tests)))
+		}
+		all = append(all, "Better or worse: p is at most 0.05, after Holm's correction for "+tests+
+			" (what is equal everywhere needs none). Before and after are means over the replications, changes of times in percent are of geometric means; a percentile of all of them together, as run shows it, may differ.")
 	}
 	if len(c.Pairs) > 1 {
 		all = append(all, "=: no difference; ?: inconclusive.")

@@ -29,7 +29,8 @@ result.
 
 Equal seeds make the same requests on both sides, so the replications are compared pair by pair. A
 figure is better or worse if its difference is significant at 5 %, after Holm's correction for the
-number of figures, and larger than the zone of indifference; it shows no difference if the whole
+number of figures (those that checks name by themselves, then all others), and larger than the zone of
+indifference; times are compared by their logarithms. It shows no difference if the whole
 interval at 95 % is in that zone; else it is inconclusive. A scenario that has one replication gets 10,
 or as many as the saved result that it is compared with.
 

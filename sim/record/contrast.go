@@ -27,12 +27,59 @@ type Contrast struct {
 	Difference Float   // after less before, with an interval at 95 % if there was a test
 	P          float64 // of a test: how likely it is to see at least so large a difference where there is none
 	N          [2]int  // replications that were compared, before and after
+	Relative   Float   // the difference as a share of before; of times on a logarithmic scale, see Figure.Contrast
+	Log        bool    // that scale was used, also for P
 }
 
 // Contrast compares a figure of two cells: pair by pair if their replications had the same seeds, otherwise by Welch's test.
 // Replications in which it was not measured are left out. All values are taken to the nine digits of a saved result, so that
 // such a one gives what the result gave that it was saved from.
+//
+// Times that are all above 0 are tested by their logarithms: they vary in proportion to their size, and cannot fall by more than all
+// of it. Relative is then the ratio of the geometric means, less 1.
 func (f Figure) Contrast(before, after *Cell, sameSeeds bool) Contrast {
+	c := f.contrast(before, after, sameSeeds)
+	if b := math.Abs(c.Before.Value); c.Difference.Known && b > 0 {
+		d := c.Difference
+		c.Relative = Float{Value: d.Value / b, Lo: d.Lo / b, Hi: d.Hi / b, Known: true, Interval: d.Interval}
+	}
+	if f.Unit() == unitDuration && c.Difference.Lo < c.Difference.Hi {
+		c.logarithmic(logs(digits(f.Sample(before))), logs(digits(f.Sample(after))))
+	}
+	return c
+}
+
+// logarithmic takes the relative difference and P from the logarithms of the samples, if there are any.
+func (c *Contrast) logarithmic(before, after []float64) {
+	if before == nil || after == nil {
+		return
+	}
+	compare := paired
+	if c.Method == Welch {
+		compare = welch
+		before, after = finite(before), finite(after)
+	}
+	l, ok := compare(before, after)
+	d := l.Difference
+	ratio := Float{Value: math.Expm1(d.Value), Lo: math.Expm1(d.Lo), Hi: math.Expm1(d.Hi), Known: true, Interval: true}
+	if ok && isFinite(ratio.Hi) && isFinite(math.Expm1(-d.Lo)) { // and so the other way round
+		c.Relative, c.P, c.Log = ratio, l.P, true
+	}
+}
+
+// logs returns the logarithms of a sample, nil unless all of what was measured is above 0.
+func logs(v []float64) []float64 {
+	if slices.ContainsFunc(v, func(x float64) bool { return x <= 0 }) {
+		return nil
+	}
+	l := make([]float64, len(v))
+	for i, x := range v {
+		l[i] = math.Log(x)
+	}
+	return l
+}
+
+func (f Figure) contrast(before, after *Cell, sameSeeds bool) Contrast {
 	b, a := digits(f.Sample(before)), digits(f.Sample(after))
 	if sameSeeds && len(a) == len(b) {
 		if c, ok := paired(b, a); ok {

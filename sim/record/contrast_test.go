@@ -29,28 +29,28 @@ func TestPaired(t *testing.T) {
 			// d = 1..5: mean 3, variance 5/2, standard error sqrt(1/2); t(0.975, 4) = 2.776 in every table. With 4 degrees of
 			// freedom and u = t²/(1+t²/4), P(|T| > t) = 1 - 3/4 sqrt(u) (1 - u/12); here t² = 18.
 			"five pairs", []float64{10, 20, 30, 40, 50}, []float64{11, 22, 33, 44, 55},
-			Contrast{Paired, ExactFloat(30), ExactFloat(33), Float{3, 3 - 1.9632, 3 + 1.9632, true, true}, 0.013236, [2]int{5, 5}},
+			Contrast{Paired, ExactFloat(30), ExactFloat(33), Float{3, 3 - 1.9632, 3 + 1.9632, true, true}, 0.013236, [2]int{5, 5}, Float{}, false},
 		},
 		{
 			// With 1 degree of freedom P(|T| > t) = 1 - 2/π arctan t, here of t = 2/1; t(0.975, 1) = 12.706.
 			"two pairs", []float64{0, 0}, []float64{1, 3},
-			Contrast{Paired, ExactFloat(0), ExactFloat(2), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{2, 2}},
+			Contrast{Paired, ExactFloat(0), ExactFloat(2), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{2, 2}, Float{}, false},
 		},
 		{
 			"a pair that was not measured", []float64{0, 7, nan, 0}, []float64{1, nan, 9, 3},
-			Contrast{Paired, ExactFloat(0), ExactFloat(2), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{2, 2}},
+			Contrast{Paired, ExactFloat(0), ExactFloat(2), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{2, 2}, Float{}, false},
 		},
 		{
 			"always the same difference", []float64{1, 5, 3}, []float64{3, 7, 5},
-			Contrast{Paired, ExactFloat(3), ExactFloat(5), Float{2, 2, 2, true, true}, 0, [2]int{3, 3}},
+			Contrast{Paired, ExactFloat(3), ExactFloat(5), Float{2, 2, 2, true, true}, 0, [2]int{3, 3}, Float{}, false},
 		},
 		{
 			"no difference at all", []float64{0.1, 0.3, 0.7}, []float64{0.1, 0.3, 0.7},
-			Contrast{Paired, ExactFloat(1.1 / 3), ExactFloat(1.1 / 3), Float{0, 0, 0, true, true}, 1, [2]int{3, 3}},
+			Contrast{Paired, ExactFloat(1.1 / 3), ExactFloat(1.1 / 3), Float{0, 0, 0, true, true}, 1, [2]int{3, 3}, Float{}, false},
 		},
 		{
 			"differences that cancel out", []float64{1, 2}, []float64{2, 1},
-			Contrast{Paired, ExactFloat(1.5), ExactFloat(1.5), Float{0, -12.7062, 12.7062, true, true}, 1, [2]int{2, 2}},
+			Contrast{Paired, ExactFloat(1.5), ExactFloat(1.5), Float{0, -12.7062, 12.7062, true, true}, 1, [2]int{2, 2}, Float{}, false},
 		},
 	} {
 		got, ok := paired(c.before, c.after)
@@ -77,20 +77,20 @@ func TestWelch(t *testing.T) {
 			// Both means have variance 1, so the difference has standard error sqrt(2) and 2²/(1+1) = 2 degrees of freedom, with which
 			// P(|T| > t) = 1 - t/sqrt(2+t²), here of t² = 9/2; t(0.975, 2) = 4.3027.
 			"two and two", []float64{1, 3}, []float64{4, 6},
-			Contrast{Welch, ExactFloat(2), ExactFloat(5), Float{3, 3 - 6.0849, 3 + 6.0849, true, true}, 0.167950, [2]int{2, 2}},
+			Contrast{Welch, ExactFloat(2), ExactFloat(5), Float{3, 3 - 6.0849, 3 + 6.0849, true, true}, 0.167950, [2]int{2, 2}, Float{}, false},
 		},
 		{
 			// One of them does not vary: what is left is the other's 1 degree of freedom.
 			"only one varies", []float64{2, 2, 2}, []float64{3, 5},
-			Contrast{Welch, ExactFloat(2), ExactFloat(4), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{3, 2}},
+			Contrast{Welch, ExactFloat(2), ExactFloat(4), Float{2, 2 - 12.7062, 2 + 12.7062, true, true}, 0.295167, [2]int{3, 2}, Float{}, false},
 		},
 		{
 			"none varies", []float64{2, 2, 2}, []float64{3, 3},
-			Contrast{Welch, ExactFloat(2), ExactFloat(3), Float{1, 1, 1, true, true}, 0, [2]int{3, 2}},
+			Contrast{Welch, ExactFloat(2), ExactFloat(3), Float{1, 1, 1, true, true}, 0, [2]int{3, 2}, Float{}, false},
 		},
 		{
 			"equal and none varies", []float64{2, 2, 2}, []float64{2, 2},
-			Contrast{Welch, ExactFloat(2), ExactFloat(2), Float{0, 0, 0, true, true}, 1, [2]int{3, 2}},
+			Contrast{Welch, ExactFloat(2), ExactFloat(2), Float{0, 0, 0, true, true}, 1, [2]int{3, 2}, Float{}, false},
 		},
 	} {
 		got, ok := welch(c.before, c.after)
@@ -357,4 +357,35 @@ func TestJudgeAgainst(t *testing.T) {
 	if r.Verdict != Inconclusive {
 		t.Errorf("verdict %s, want that of the checks of level error", r.Verdict)
 	}
+}
+
+// TestTimesAreComparedByTheirLogarithms: from 100, 200 and 400 ms to a tenth, a fifth and a twentieth, the ratios are 1/10, 1/5 and 1/20
+// and their geometric mean is 1/10. On the linear scale the interval of the difference goes below -100 %, which no time can fall by; of
+// the logarithms the mean is -ln 10, the variance (ln 2)², the standard error ln 2/sqrt(3), and t(0.975, 2) = 4.3027.
+func TestTimesAreComparedByTheirLogarithms(t *testing.T) {
+	cell := func(name string, v ...float64) *Cell { return &Cell{Samples: Samples{{Figure: name, Values: v}}} }
+	f, g := mustParseFigure(t, "p(99)"), mustParseFigure(t, "throughput")
+	got := f.Contrast(cell("p(99)", 100, 200, 400), cell("p(99)", 10, 40, 20), true)
+	half := 4.3027 * math.Ln2 / math.Sqrt(3)
+	if r := got.Relative; !got.Log || math.Abs(r.Value+0.9) > 1e-9 || math.Abs(r.Lo-(0.1*math.Exp(-half)-1)) > 1e-4 || math.Abs(r.Hi-(0.1*math.Exp(half)-1)) > 1e-4 {
+		t.Errorf("%+v", got)
+	}
+	if d := got.Difference; d.Lo/got.Before.Value > -1 {
+		t.Errorf("the linear interval, %+v, does not go too far", d)
+	}
+	if got := g.Contrast(cell("throughput", 100, 200, 400), cell("throughput", 10, 40, 20), true); got.Log || got.Relative.Value != got.Difference.Value/got.Before.Value {
+		t.Errorf("of a rate: %+v", got)
+	}
+	if got := f.Contrast(cell("p(99)", 100, 200, 400), cell("p(99)", 0, 40, 20), true); got.Log {
+		t.Errorf("with a time of 0: %+v", got)
+	}
+}
+
+func mustParseFigure(t *testing.T, name string) Figure {
+	t.Helper()
+	f, err := ParseFigure(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
