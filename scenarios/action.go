@@ -32,7 +32,7 @@ type Action struct {
 	Do        *Deed          `yaml:"do" doc:"stop, close, shut_down, kill or restart; stop: no further request comes, those that go on end; close: the pool is closed, whatever goes on; shut_down: stop, close when the last request has ended, and exit; kill: exit at once; restart: exit, and start anew with a new pool"`
 	Down      time.Duration  `yaml:"down" doc:"duration, default 0s; with restart: from the exit until it starts anew"`
 	ConnectTo string         `yaml:"connect_to" doc:"text; later connects go to the server of that name, or to server or pooler; what is open stays where it is: new connect options, a changed address, a failover"`
-	Pause     *time.Duration `yaml:"pause" doc:"duration, above 0; the program stands still, workload and pool, as in a pause of its garbage collector"`
+	Pause     *time.Duration `yaml:"pause" doc:"duration, 0s for none; the program stands still, workload and pool, as in a pause of its garbage collector"`
 }
 
 // Deed is what can be done to an instance.
@@ -155,19 +155,20 @@ func (s *Scenario) validateAction(n int, bad func(path, message string)) {
 		}
 		bad("", "want one of do, connect_to and pause, have "+have)
 	}
+	pause := time.Duration(0)
+	if a.Pause != nil {
+		pause = *a.Pause
+	}
 	for _, d := range []struct {
 		path  string
 		value time.Duration
-	}{{"at", a.At}, {"every", a.Every}, {"down", a.Down}} {
+	}{{"at", a.At}, {"every", a.Every}, {"down", a.Down}, {"pause", pause}} {
 		if d.value < 0 {
 			bad(d.path, fmt.Sprintf("want a duration that is not negative, have %v", d.value))
 		}
 	}
 	if a.Down != 0 && (a.Do == nil || *a.Do != Restart) {
 		bad("down", "is for do: restart, from the exit until it starts anew")
-	}
-	if a.Pause != nil && *a.Pause <= 0 {
-		bad("pause", fmt.Sprintf("want a duration above 0, have %v", *a.Pause))
 	}
 	if a.ConnectTo != "" && !slices.Contains(s.Places(), a.ConnectTo) {
 		bad("connect_to", fmt.Sprintf("want %s, have %q", wording.Or(s.Places()), a.ConnectTo))

@@ -246,6 +246,9 @@ func (l *loader) decode(root *node) (*Scenario, Errors) {
 			d.errs = append(d.errs, root.find(path).error(l.file, path, message))
 		}
 	})
+	if d.errs == nil {
+		s.withoutNothing(root)
+	}
 	return s, d.errs
 }
 

@@ -32,7 +32,7 @@ func newSource(a *Arrivals, stream, common func(purpose string) sim.Stream) sour
 	case a.Trace != nil:
 		base = a.part.dealt(&replay{a.Trace.Times})
 	}
-	if a.Bursts == nil {
+	if a.Bursts == nil || a.Bursts.Count != nil && *a.Bursts.Count == 0 {
 		return base
 	}
 	bursts := &volleys{size: a.Bursts.Size, every: a.Bursts.Every, at: sim.Time(a.Bursts.Offset), left: math.MaxInt64}

@@ -56,7 +56,7 @@ type Arrivals struct {
 
 // Phase is a stretch of time with one rate, or with a rate that changes linearly.
 type Phase struct {
-	For     *time.Duration `yaml:"for" doc:"duration, above 0; only the last phase may leave it out, and then it never ends"`
+	For     *time.Duration `yaml:"for" doc:"duration, 0s to leave the phase out; only the last phase may say nothing, and then it never ends"`
 	Rate    dist.Rate      `yaml:"rate" doc:"rate, 0/s for a pause; at the beginning of the phase"`
 	To      *dist.Rate     `yaml:"to" doc:"rate, default the same as rate; at the end of the phase, reached along a straight line"`
 	Spacing Spacing        `yaml:"spacing" doc:"poisson or constant, default poisson; whether gaps are random or as regular as the rate allows"`
@@ -76,7 +76,7 @@ type Bursts struct {
 	Size   int           `yaml:"size" doc:"count, at least 1; requests of each burst"`
 	Every  time.Duration `yaml:"every" doc:"duration, above 0; from one burst to the next; needed unless count is 1"`
 	Offset time.Duration `yaml:"offset" doc:"duration, default 0; when the first burst comes"`
-	Count  *int64        `yaml:"count" doc:"count, at least 1, no limit by default; how many bursts"`
+	Count  *int64        `yaml:"count" doc:"count, 0 for none beside other arrivals, no limit by default; how many bursts"`
 }
 
 // Modulated is a Markov-modulated Poisson process. Its states follow each other in the order given, and the first follows the
@@ -153,7 +153,7 @@ const (
 
 // Retry says what follows a failed attempt of a request: after a pause it begins its steps again.
 type Retry struct {
-	Attempts   int            `yaml:"attempts" doc:"count, 2 to 64; attempts in all, the first included"`
+	Attempts   int            `yaml:"attempts" doc:"count, 1 to 64; attempts in all, the first included; 1 is no retry"`
 	Backoff    time.Duration  `yaml:"backoff" doc:"duration, default 0; pause before the second attempt"`
 	Factor     *float64       `yaml:"factor" doc:"number, at least 1, default 2; each further pause is that many times the one before"`
 	MaxBackoff *time.Duration `yaml:"max_backoff" doc:"duration, above 0, no limit by default; longest pause"`

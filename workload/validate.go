@@ -144,7 +144,7 @@ func (a *Arrivals) validate(bad func(path, message string)) {
 		a.Trace.validate(under(bad, "trace"))
 	}
 	if a.Bursts != nil {
-		a.Bursts.validate(under(bad, "bursts"))
+		a.Bursts.validate(len(set) == 0, under(bad, "bursts"))
 	}
 }
 
@@ -156,14 +156,14 @@ func validatePhases(phases []Phase, bad func(path, message string)) {
 	arrive := false
 	for i, p := range phases {
 		at, last := fmt.Sprintf("[%d]", i), i == len(phases)-1
-		arrive = arrive || p.Rate > 0 || p.To != nil && *p.To > 0
+		arrive = arrive || (p.For == nil || *p.For > 0) && (p.Rate > 0 || p.To != nil && *p.To > 0)
 		rate(bad, at+".rate", p.Rate, !(last && p.For == nil))
 		if p.To != nil {
 			rate(bad, at+".to", *p.To, true)
 		}
 		switch {
 		case p.For != nil:
-			positive(bad, at+".for", *p.For)
+			notNegative(bad, at+".for", *p.For)
 		case !last:
 			bad(at+".for", "want a duration: only the last phase may go on for ever")
 		case p.To != nil:
@@ -171,7 +171,7 @@ func validatePhases(phases []Phase, bad func(path, message string)) {
 		}
 	}
 	if !arrive {
-		bad("", "no request ever arrives: all rates are 0/s")
+		bad("", "no request ever arrives: all phases have a rate of 0/s, or last 0s")
 	}
 }
 
@@ -207,10 +207,14 @@ func (t *Trace) validate(bad func(path, message string)) {
 	}
 }
 
-func (b *Bursts) validate(bad func(path, message string)) {
+func (b *Bursts) validate(alone bool, bad func(path, message string)) {
 	within(bad, "size", b.Size, 1, maxBurst)
 	if b.Count != nil {
-		within(bad, "count", *b.Count, 1, maxRequests)
+		least := int64(0)
+		if alone {
+			least = 1
+		}
+		within(bad, "count", *b.Count, least, maxRequests)
 	}
 	if b.Every != 0 || b.Count == nil || *b.Count != 1 {
 		positive(bad, "every", b.Every)
@@ -250,7 +254,7 @@ func validateTimeout(timeout *time.Duration, try bool, bad func(path, message st
 }
 
 func (r *Retry) validate(queries int, bad func(path, message string)) {
-	within(bad, "attempts", r.Attempts, 2, maxAttempts)
+	within(bad, "attempts", r.Attempts, 1, maxAttempts)
 	if queries <= maxQueries && r.Attempts <= maxAttempts && r.Attempts*queries > maxQueries {
 		bad("attempts", fmt.Sprintf("want at most %d queries in all attempts of a request, have %d x %d", maxQueries, r.Attempts, queries))
 	}

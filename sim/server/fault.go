@@ -14,7 +14,7 @@ import (
 // incident, which happens at At.
 type Fault struct {
 	At  time.Duration `yaml:"at" doc:"when, from the start; default 0"`
-	For time.Duration `yaml:"for" doc:"how long, for the effects that last; 0 (default) to the end of the run"`
+	For time.Duration `yaml:"for" doc:"how long, for the effects that last; by default to the end of the run; 0s in a file: not at all"`
 
 	// Windows. Half-open: what happens exactly at At is struck, what happens exactly at At+For is not.
 	Refuse         bool               `yaml:"refuse" doc:"connects that start in the interval are refused after refuse_after"`
