@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -142,5 +143,38 @@ func TestNewReplica(t *testing.T) {
 				t.Errorf("lifetime %s: instance %d has moved after %v, want 2 min after its start", label, a.Instance, a.Took.Value)
 			}
 		}
+	}
+}
+
+// TestLifetimeJitter: without jitter all 200 connections are replaced within the 2.5 s that as many logins take and a use of each, at 2
+// minutes and again at 4. With it the first generation dies uniformly from 2 to 4 minutes: in 10 s a twelfth of 200, binomial, with four
+// standard deviations; the second cannot begin to before 4 minutes. A use lasts for 1 s.
+func TestLifetimeJitter(t *testing.T) {
+	workers := func(s story) story { return s.where(func(f record.Fact) bool { return f.Pool < 10 }) }
+	herd, s := tell(t, "lifetime-jitter", "0s")
+	s = workers(s)
+	for generation := range 2 {
+		due := time.Duration(generation+1) * 2 * time.Minute
+		if n := s.connects(due, due+12*time.Second); n != 200 {
+			t.Errorf("no jitter: %d connects from %v to 12 s later, want 200", n, due)
+		}
+	}
+	if n := s.connects(0, time.Hour); n != 600 {
+		t.Errorf("no jitter: %d connects, want three generations", n)
+	}
+	calm, s := tell(t, "lifetime-jitter", "2m")
+	s = workers(s)
+	if n := s.connects(10*time.Second, 2*time.Minute); n != 0 {
+		t.Errorf("jitter: %d connects before the lifetime is over", n)
+	}
+	if n, most := s.mostConnects(10*time.Second, 10*time.Second), 200./12+4*math.Sqrt(200./12*11/12); float64(n) > most {
+		t.Errorf("jitter: %d connects within 10 s, want at most %.0f", n, most)
+	}
+	within(t, "jitter: connects of the first generation", float64(s.connects(2*time.Minute, 4*time.Minute+2*time.Second)), 200, 0.03)
+	// The p99 of a query of 2 ms on the average is 2 ms x ln 100 = 9.2 ms. Without jitter the cores have logins to do for 2 x 2.5 s of
+	// 350, which is more than one query in a hundred.
+	within(t, "jitter: the neighbour's p99, ms", float64(calm.Pools[10].Latency.P99.Value)/1e6, 2*math.Log(100), 0.05)
+	if p := herd.Pools[10].Latency.P999.Value; p < 5*14*ms {
+		t.Errorf("no jitter: the neighbour's p99.9 is %v, not much more than 2 ms x ln 1000", p)
 	}
 }
