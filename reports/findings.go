@@ -22,6 +22,8 @@ var kinds = map[record.FindingKind]labelled{
 	record.Leaking:       {label: "leak", tone: bad},
 	record.NeverReleased: {label: "kept", tone: doubtful},
 	record.LeakAlarms:    {label: "leak alarms", tone: doubtful},
+	record.ReturnedTwice: {label: "returned twice", tone: doubtful},
+	record.SessionState:  {label: "session state", tone: bad},
 }
 
 // findings lists the diagnoses, each once, with the cells that it is of.

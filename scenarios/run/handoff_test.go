@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,9 @@ func TestHandoffDirtySession(t *testing.T) {
 		if c.PoolNotes[record.SessionStateLeaked] != want {
 			t.Errorf("reset %s: noted %v, want %d loans with somebody's session state", reset, c.PoolNotes, want)
 		}
+		if d := c.Diagnoses; int64(len(d)) != want || want > 0 && (d[0].Kind != record.SessionState || !strings.HasPrefix(d[0].Text, "1 of the loans")) {
+			t.Errorf("reset %s: the report says %+v", reset, d)
+		}
 		queries := s.of(record.QueryEnded)
 		if len(queries) != 2 || queries[0].Conn != queries[1].Conn || c.Requests.OK != 2 {
 			t.Errorf("reset %s: %+v, want two queries on one connection", reset, queries)
@@ -189,6 +193,9 @@ func TestReturnedTwice(t *testing.T) {
 	c, _ = tell(t, "double-return", "asyncio")
 	if c.PoolNotes[record.OverReleased] != 18 || c.Levels.Idle.Final.Value != 2+18 || c.Levels.InUse.Max.Value != 6 {
 		t.Errorf("asyncio: noted %v, %v; want 18 permits too many, and all six of a burst at once", c.PoolNotes, c.Levels)
+	}
+	if d := c.Diagnoses; len(d) != 1 || d[0].Kind != record.ReturnedTwice || !strings.HasPrefix(d[0].Text, "18 returns that nothing was lent for were accepted") {
+		t.Errorf("asyncio: the report says %+v", d)
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	NeverReleased FindingKind = "kept"         // the number of connections in use only ever rose
 	NotStarted    FindingKind = "not_started"  // the pool of an instance could not be built
 	LeakAlarms    FindingKind = "leak_alarms"  // the pool took connections for leaked
+	ReturnedTwice FindingKind = "returned_twice"
+	SessionState  FindingKind = "session_state" // a borrower had what another had left in the session
 )
 
 // Finding is a diagnosis of one replication.
@@ -237,26 +239,35 @@ func (c *Cell) leakDiagnoses() (all []Diagnosis) {
 	return all
 }
 
-// alarmDiagnoses says how many alarms of leak detectors were of leaks.
-func (c *Cell) alarmDiagnoses() []Diagnosis {
-	all, wrong := c.PoolNotes[LeakAlarm], c.PoolNotes[FalseLeakAlarm]
-	if all == 0 {
-		return nil
+// noteDiagnoses says in words what the pools noted about themselves and no table shows.
+func (c *Cell) noteDiagnoses() (all []Diagnosis) {
+	n := func(o Outcome) int64 { return c.PoolNotes[o] }
+	add := func(kind FindingKind, format string, args ...any) {
+		d := Diagnosis{Kind: kind, Replications: c.Replications, Instances: 1, Text: fmt.Sprintf(format, args...)}
+		if c.Replications > 1 {
+			d.Text += ", in all replications together"
+		}
+		all = append(all, d)
 	}
-	d := Diagnosis{Kind: LeakAlarms, Replications: c.Replications, Instances: 1}
-	each := ""
-	if c.Replications > 1 {
-		each = ", in all replications together"
-	}
-	switch left := all - wrong; {
+	switch alarms, wrong := n(LeakAlarm), n(FalseLeakAlarm); {
+	case alarms == 0:
 	case wrong == 0:
-		d.Text = fmt.Sprintf("%d of connections that were not returned%s", all, each)
-	case left == 0:
-		d.Text = fmt.Sprintf("%d, all false: every connection was returned after all%s", all, each)
+		add(LeakAlarms, "%d of connections that were not returned", alarms)
+	case wrong == alarms:
+		add(LeakAlarms, "%d, all false: every connection was returned after all", alarms)
 	default:
-		d.Text = fmt.Sprintf("%d, of which %d were false, as the connection was returned after all, and %d were not%s", all, wrong, left, each)
+		add(LeakAlarms, "%d, of which %d were false, as the connection was returned after all, and %d were not", alarms, wrong, alarms-wrong)
 	}
-	return []Diagnosis{d}
+	if k := n(Rejected); k > 0 {
+		add(ReturnedTwice, "%d returns of loans that had ended were rejected, and changed nothing", k)
+	}
+	if k := n(OverReleased); k > 0 {
+		add(ReturnedTwice, "%d returns that nothing was lent for were accepted: each lets the pool lend one more at once than its maximum", k)
+	}
+	if k := n(SessionStateLeaked); k > 0 {
+		add(SessionState, "%d of the loans began with what an earlier borrower had left in the session", k)
+	}
+	return all
 }
 
 // rounded makes a duration short enough for a sentence.

@@ -58,7 +58,7 @@ func Merge(settings Settings, pools []string, runs []*Run) Cell {
 	c.Stages = mergeStages(pools, runs)
 	c.Servers, c.Actions = mergeServers(runs), mergeActions(runs)
 	c.Leaks = mergeLeaks(pools, runs)
-	c.Diagnoses = slices.Concat(mergeFindings(pools, runs), c.leakDiagnoses(), c.alarmDiagnoses())
+	c.Diagnoses = slices.Concat(mergeFindings(pools, runs), c.leakDiagnoses(), c.noteDiagnoses())
 	c.Warnings = append(c.Warnings, mergeWarnings(runs)...)
 	c.Warnings = append(c.Warnings, mergeGrowth(runs)...)
 	if len(pools) > 1 {
