@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ type source struct {
 	file    string
 	at      place // of all that is in it, if it is an override
 	lines   []string
+	dashed  map[int]bool                   // lines that were read as if they began with the dash that they lack
 	seen    struct{ line, col, bytes int } // the last place that was counted out: the next is mostly behind it
 	anchors map[string]*node
 	errs    Errors
@@ -55,6 +57,9 @@ func (s *source) place(line, col int) place {
 	line = max(1, min(line, len(s.lines)))
 	if len(s.lines) == 0 {
 		return place{line: 1, col: 1}
+	}
+	if s.dashed[line] {
+		col = max(col-len(dash), indent(s.lines[line-1])+1)
 	}
 	at := &s.seen
 	if line != at.line || col < at.col {
@@ -94,28 +99,107 @@ func (s *source) syntax(tk *token.Token, message string) {
 		s.errs = append(s.errs, p.error(s.file, "", "a tab cannot indent; use spaces"))
 		return
 	}
+	if line := s.tooDeep(tk, message); line > 0 {
+		s.bad(line, indent(s.lines[line-1])+1, "this is indented deeper than the key before it, which has its value already")
+		return
+	}
 	s.badToken(tk, "%s", explain(message))
 }
+
+// tooDeep returns the line of a key that the parser took for the rest of the value of the key before it, 0 if it is not that.
+func (s *source) tooDeep(tk *token.Token, message string) int {
+	if s.at.from != "" || tk == nil || tk.Position == nil || !strings.Contains(message, "value is not allowed in this context") {
+		return 0
+	}
+	key, at := 0, tk.Position.Line // of that before, and of where the parser gave up: there, or behind a comment
+	for i, line := range s.lines {
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || text[0] == '#':
+		case i+1 < at || key == 0 || i+1 == at && indent(line) <= indent(s.lines[key-1]):
+			key = i + 1
+		case keyLike.MatchString(text) && indent(line) > indent(s.lines[key-1]) && keyAndValue.MatchString(strings.TrimSpace(s.lines[key-1])):
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// keyAndValue is a line that has a key and a plain value.
+var keyAndValue = regexp.MustCompile(`^[\w.]+:\s+[^\s#|>&*{\["'][^:]*$`)
+
+// keyLike is a line that begins with a key.
+var keyLike = regexp.MustCompile(`^[\w.]+:(\s|$)`)
+
+// dash begins an item of a list.
+const dash = "- "
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// undashed returns the line of a key that stands among the items of a list and has no dash, 0 if the mistake is not that.
+func (s *source) undashed(tk *token.Token) int {
+	if s.at.from != "" || tk == nil || tk.Position == nil {
+		return 0
+	}
+	n := tk.Position.Line
+	if n < 2 || n > len(s.lines) || s.dashed[n] || !keyLike.MatchString(strings.TrimSpace(s.lines[n-1])) {
+		return 0
+	}
+	for i := n - 2; i >= 0; i-- {
+		text := strings.TrimSpace(s.lines[i])
+		switch {
+		case text == "" || text[0] == '#':
+		case indent(s.lines[i]) > indent(s.lines[n-1]): // within the item before
+		case indent(s.lines[i]) == indent(s.lines[n-1]) && (strings.HasPrefix(text, dash) || s.dashed[i+1]):
+			return n
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// maxDashes is how many missing dashes are filled in, to find the other mistakes.
+const maxDashes = 20
 
 func (s *source) document(raw []byte) *node {
 	text, ok := s.text(raw)
 	if !ok {
 		return nil
 	}
-	tokens, ok := s.tokens(text)
-	if !ok || !s.guard(tokens) {
-		return nil
-	}
-	file, err := parseTokens(tokens)
-	if err != nil {
-		var syntax yaml.Error
-		if errors.As(err, &syntax) {
-			s.syntax(syntax.GetToken(), syntax.GetMessage())
-		} else {
-			s.bad(1, 1, "this is not YAML: %v", err)
+	s.dashed = map[int]bool{}
+	for {
+		tokens, ok := s.tokens(text)
+		if !ok || !s.guard(tokens) {
+			return nil
 		}
-		return nil
+		file, err := parseTokens(tokens)
+		if err == nil {
+			return s.root(file)
+		}
+		var syntax yaml.Error
+		if !errors.As(err, &syntax) {
+			s.bad(1, 1, "this is not YAML: %v", err)
+			return nil
+		}
+		line := s.undashed(syntax.GetToken())
+		if line == 0 || len(s.dashed) >= maxDashes {
+			s.syntax(syntax.GetToken(), syntax.GetMessage())
+			return nil
+		}
+		at := indent(s.lines[line-1])
+		s.bad(line, at+1, "want %q before this: it stands among the items of a list", dash)
+		s.dashed[line] = true
+		lines := strings.Split(text, "\n")
+		lines[line-1] = lines[line-1][:at] + dash + lines[line-1][at:]
+		text = strings.Join(lines, "\n")
 	}
+}
+
+// root converts the one document of a file, nil if it is empty.
+func (s *source) root(file *ast.File) *node {
 	for _, doc := range file.Docs {
 		if doc.Body != nil {
 			n := s.node(doc.Body)
