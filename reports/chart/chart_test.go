@@ -313,10 +313,10 @@ func TestSizingCurveOfSeveralSettings(t *testing.T) {
 	if !d.has("server.cores") || d.where("3").x-d.where("1").x > 100 || !d.has("Latency of served requests, p99") || d.has("flat") {
 		t.Errorf("texts %v", d.texts)
 	}
-	if n := dots(svg, "2.9", "E69F00"); n != 12 { // between those below, 3.2, and those above, 2.6
-		t.Errorf("%d dots of the second line, want 6 of throughput and 6 of p99", n)
+	if n := dots(svg, "2.9", "E69F00"); n != 18 { // between those below, 3.2, and those above, 2.6
+		t.Errorf("%d dots of the second line, want 6 each of throughput, p99 and the share of failures", n)
 	}
-	if d := read(t, sizingCurve(t, grid(12))); !d.has("8 of 12 lines are shown, evenly chosen.") || !d.has("12") {
+	if d := read(t, sizingCurve(t, grid(12))); !d.says("8 of 12 lines are shown, evenly chosen. With") || !d.has("12") {
 		t.Errorf("texts %v", d.texts)
 	}
 }
@@ -441,23 +441,46 @@ func TestPercentilesOfServices(t *testing.T) {
 	}
 }
 
+// TestRegionsByChecks: where there are checks, it is they that say which settings do, and one that is missed is named.
+func TestRegionsByChecks(t *testing.T) {
+	d := read(t, sizingCurve(t, reporttest.Check(lab(1), "p(99)<250ms")))
+	if !d.says("misses p(99)<250ms") || d.has("flat") || d.has("no request fails") {
+		t.Errorf("texts %v", d.texts)
+	}
+	d = read(t, sizingCurve(t, reporttest.Check(lab(1), "p(99)<1h")))
+	if !d.has("all checks pass") || d.says("misses") || d.filled("FBE8DD") != 0 {
+		t.Errorf("texts %v", d.texts)
+	}
+	// The wait that a check is about is drawn, and its limit.
+	for _, r := range []*record.Result{ofServices(1, 2, 4, 8), lab(1)} {
+		r = reporttest.Check(r, "p(99){wait}<1s")
+		for i := range r.Cells {
+			r.Cells[i].Wait.P99 = record.Duration{Value: time.Second, Known: true}
+		}
+		if d = read(t, sizingCurve(t, r)); !d.has("wait") && !d.has("wait p99") || !d.has("p(99){wait}<1s") {
+			t.Errorf("the wait is not drawn: %v", d.texts)
+		}
+	}
+}
+
 // TestLimitsAreDrawn: a check has a dotted line at its limit, on the panel of its figure, once however many settings there are.
 func TestLimitsAreDrawn(t *testing.T) {
 	r := reporttest.Check(lab(1), "p(99)<250ms", "p(95)<1h", "throughput>300/s", "failed_rate<1%", "p(99){wait}<10ms", "leaked<=0", "p(90)<20ms")
 	d := read(t, sizingCurve(t, r))
 	lines := func(d drawing) int { return d.count("stroke-dasharray:1,1.8") }
-	if n := lines(d); n != 3 {
-		t.Errorf("%d limits, want those of p99, throughput and failures", n)
+	if n := lines(d); n != 4 {
+		t.Errorf("%d limits, want those of p99, of the wait, throughput and failures", n)
 	}
-	for _, s := range []string{"p(99)<250ms", "p(95)<1h is above", "throughput>300/s", "failed_rate<1%"} {
+	for _, s := range []string{"p(99)<250ms", "p(99){wait}<10ms", "p(95)<1h is above", "throughput>300/s", "failed_rate<1%"} {
 		if !d.has(s) {
 			t.Errorf("no text %q in %v", s, d.texts)
 		}
 	}
-	if d.has("p(90)<20ms") || d.has("p(99){wait}<10ms") || d.has("leaked<=0") {
+	if d.has("p(90)<20ms") || d.has("leaked<=0") {
 		t.Error("limits are drawn of what is not")
 	}
 	// 250 ms is half-way between 200 ms and 300 ms on this linear axis.
+	d = read(t, sizingCurve(t, reporttest.Check(lab(1), "p(99)<250ms")))
 	low, high, at := d.where("200 ms").y, d.where("300 ms").y, d.where("p(99)<250ms").y
 	if at < low || at > high {
 		t.Errorf("the limit of 250 ms is at %v, 200 ms at %v, 300 ms at %v", at, low, high)
@@ -602,6 +625,18 @@ func TestMistakes(t *testing.T) {
 }
 
 func second(_ []byte, err error) error { return err }
+
+// TestNamesOfLimitsKeepOff: the name of a limit is not written over a figure.
+func TestNamesOfLimitsKeepOff(t *testing.T) {
+	d := read(t, sizingCurve(t, reporttest.Check(lab(1), "failed_rate<0.1%")))
+	name := d.where("failed_rate<0.1%")
+	right, left := name.x+float64(limitInk.width(name.s)), name.x
+	for _, x := range d.texts {
+		if x.s != name.s && x.y > name.y-8 && x.y < name.y+8 && x.x < right && x.x+float64(noteInk.width(x.s)) > left {
+			t.Errorf("%v is written over %v", name, x)
+		}
+	}
+}
 
 // Any result has charts, with everything on the sheet, and names that are names of files.
 func TestAnyResult(t *testing.T) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"image/color"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ type limit struct {
 	figure string // as written in a check
 	expr   string
 	v      float64
-	above  bool // the figure should be above it
+	above  bool        // the figure should be above it
+	color  color.Color // nil for the usual
 }
 
 // limits returns the checks of a result whose figures have a panel, each once.
@@ -32,7 +34,7 @@ func limits(r *record.Result) []limit {
 			continue
 		}
 		if v, ok := e.Limit(); ok {
-			all = append(all, limit{e.Figure.String(), c.Expr, v, e.WantsMore()})
+			all = append(all, limit{figure: e.Figure.String(), expr: c.Expr, v: v, above: e.WantsMore()})
 		}
 	}
 	return all
@@ -43,11 +45,12 @@ func serviceLimits(r *record.Result, service string) []limit {
 	var all []limit
 	for _, c := range r.Checks {
 		e, err := record.ParseCheck(c.Expr)
-		if err != nil || c.Status == record.Off || e.Service() != service {
+		if err != nil || c.Status == record.Off || e.Service() != service ||
+			slices.ContainsFunc(all, func(l limit) bool { return l.expr == c.Expr }) {
 			continue
 		}
 		if v, ok := e.Limit(); ok {
-			all = append(all, limit{e.Figure.Of("").String(), c.Expr, v, e.WantsMore()})
+			all = append(all, limit{figure: e.Figure.Of("").String(), expr: c.Expr, v: v, above: e.WantsMore()})
 		}
 	}
 	return ofDurations(all, "")
@@ -86,37 +89,104 @@ func within(values []float64, all []limit) []float64 {
 	return values
 }
 
-// limits draws lines at limits, up to places on the x axis, with their names; one that is above the panel has its name only.
+// limits draws lines at limits, up to places on the x axis, with their names where nothing is in the way, or else above the panel,
+// if there is room; one that is above the panel has its name only.
 func (p *panel) limits(all []limit, to func(limit) vg.Length) {
-	var taken []vg.Length
 	for _, l := range all {
 		x, y := p.x.to, p.y.at(l.v)
 		if to != nil {
 			x = to(l)
 		}
-		name, base := digest.Printable(l.expr), y+2.5
+		name := digest.Printable(l.expr)
+		heights := []vg.Length{y + 2.5, y - 9} // of the name
 		switch {
 		case l.v > p.y.hi:
-			name, base = name+" is above", p.y.to-8
+			name, heights = name+" is above", []vg.Length{p.y.to - 8, p.y.to - 18}
 		case l.v < p.y.lo:
 			continue
 		default:
-			p.StrokeLines(limitStyle, []vg.Point{{X: p.x.from, Y: y}, {X: x, Y: y}})
+			p.StrokeLines(l.style(), []vg.Point{{X: p.x.from, Y: y}, {X: x, Y: y}})
 			if l.above {
-				base = y - 9
+				heights[0], heights[1] = heights[1], heights[0]
 			}
 		}
-		for slices.ContainsFunc(taken, func(t vg.Length) bool { return t-9 < base && base < t+9 }) {
-			base -= 9.5
+		p.name(name, x-3, heights, l.ink())
+	}
+}
+
+// name writes the name of a limit at one of some heights, as far right as there is room up to x, or else above the panel.
+func (p *panel) name(name string, x vg.Length, heights []vg.Length, k ink) {
+	wide := k.width(name)
+	for _, y := range heights {
+		for at := x; at-wide > p.x.from && y > p.y.from && y+k.size <= p.y.to+4; at -= 5 {
+			if p.take(at-wide, y-1, at, y+k.size-2) {
+				p.halo(at, y, end, name, k)
+				return
+			}
 		}
-		taken = append(taken, base)
-		if base > p.y.from-2 {
-			p.halo(x-3, base, end, name, limitInk)
+	}
+	if p.headed == 0 || p.headed+wide > p.headedTo {
+		p.halo(x, max(heights[0], p.y.from+2), end, name, k)
+		return
+	}
+	p.text(p.headed, p.y.to+6, start, name, k)
+	p.headed += wide + 3*space
+}
+
+// take takes the place of something that is not to be written over, if it is free.
+func (s *sheet) take(x0, y0, x1, y1 vg.Length) bool {
+	for _, t := range s.taken {
+		if x0 < t.Max.X && t.Min.X < x1 && y0 < t.Max.Y && t.Min.Y < y1 {
+			return false
 		}
+	}
+	s.keep(x0, y0, x1, y1)
+	return true
+}
+
+// keep takes a place, whatever is there already.
+func (s *sheet) keep(x0, y0, x1, y1 vg.Length) {
+	s.taken = append(s.taken, vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}})
+}
+
+// keepLine takes the places along a line.
+func (s *sheet) keepLine(a, b vg.Point) {
+	const parts = 12
+	for n := range parts {
+		i := vg.Length(n)
+		x0, y0 := a.X+(b.X-a.X)*i/parts, a.Y+(b.Y-a.Y)*i/parts
+		x1, y1 := a.X+(b.X-a.X)*(i+1)/parts, a.Y+(b.Y-a.Y)*(i+1)/parts
+		s.keep(x0, min(y0, y1)-0.5, x1, max(y0, y1)+0.5)
 	}
 }
 
 var limitStyle = draw.LineStyle{Color: black, Width: 0.9, Dashes: []vg.Length{1, 1.8}}
+
+// style is how the line is drawn, in the colour of what it is the limit of.
+func (l *limit) style() draw.LineStyle {
+	style := limitStyle
+	if l.color != nil {
+		style.Color = l.color
+	}
+	return style
+}
+
+func (l *limit) ink() ink {
+	k := limitInk
+	if l.color != nil {
+		k.color = l.color
+	}
+	return k
+}
+
+// in returns limits in a colour.
+func in(c color.Color, all []limit) []limit {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].color = c
+	}
+	return all
+}
 
 var limitInk = ink{black, 8.5, false}
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -9,13 +10,14 @@ import (
 // panel is a rectangle of a sheet with two axes.
 type panel struct {
 	*sheet
-	x, y scale
+	x, y             scale
+	headed, headedTo vg.Length // what is free above it
 }
 
 // newPanel lays a panel between two heights.
 func (s *sheet) newPanel(x, y scale, bottom, top vg.Length) *panel {
 	y.from, y.to = bottom, top
-	return &panel{s, x, y}
+	return &panel{sheet: s, x: x, y: y}
 }
 
 func (p *panel) point(x, y float64) vg.Point { return vg.Point{X: p.x.at(x), Y: p.y.at(y)} }
@@ -65,22 +67,26 @@ type row [][2]vg.Length
 
 // fits takes the place around x if it is free.
 func (r *row) fits(x, width vg.Length) bool {
-	for _, l := range *r {
-		if 2*max(x-l[0], l[0]-x) < width+l[1] {
-			return false
-		}
+	if !r.free(x, width) {
+		return false
 	}
 	*r = append(*r, [2]vg.Length{x, width})
 	return true
 }
 
+func (r *row) free(x, width vg.Length) bool {
+	return !slices.ContainsFunc(*r, func(l [2]vg.Length) bool { return 2*max(x-l[0], l[0]-x) < width+l[1] })
+}
+
 // head writes what a panel shows above it, and the legend at the right end.
 func (p *panel) head(what string, entries ...entry) {
 	p.text(p.x.from, p.y.to+6, start, what, headInk)
+	p.headed = p.x.from + headInk.width(what) + 3*space
 	x := p.x.to + 3*space
 	for _, e := range entries {
 		x -= e.room()
 	}
+	p.headedTo = x
 	p.legend(x, p.x.to+3*space, p.y.to+6, entries)
 }
 
@@ -127,6 +133,7 @@ func (p *panel) curve(k stroke, marks []mark) {
 	for i := 1; i < len(marks); i++ {
 		if a, b := marks[i-1], marks[i]; a.known && b.known {
 			p.line(c, k.width, a.careful || b.careful, p.point(a.x, a.y), p.point(b.x, b.y))
+			p.keepLine(p.point(a.x, a.y), p.point(b.x, b.y))
 		}
 	}
 	for _, m := range marks {
@@ -136,7 +143,9 @@ func (p *panel) curve(k stroke, marks []mark) {
 	}
 	for _, m := range marks {
 		if m.known {
-			p.dot(c, radius, m.careful, p.point(m.x, m.y))
+			at := p.point(m.x, m.y)
+			p.dot(c, radius, m.careful, at)
+			p.keep(at.X-radius, at.Y-radius, at.X+radius, at.Y+radius)
 		}
 	}
 }

@@ -211,20 +211,17 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	set(&latency, upTo(within(times, ofDurations(c.limits, "")), 30, 0.08))
 	set(&failed, c.shares())
 
-	across := func(x scale) *panel { return &panel{s, x, scale{from: bottom, to: top}} }
+	across := func(x scale) *panel { return &panel{sheet: s, x: x, y: scale{from: bottom, to: top}} }
 	p, q, f := across(throughput), across(latency), across(failed)
 	throughput.parts = 3
 	p.columns(throughput.ticks(digest.Rate), "requests served per second")
 	q.columns(latency.durations(), "latency")
 	f.columns([]tick{{v: 0, label: "0 %"}, {v: failed.hi, label: trimmed(failed.hi*100) + " %"}}, "failed")
-	p.text(p.x.from, top+5, start, "Throughput", headInk)
-	p.text(q.x.from, top+5, start, "Latency", headInk)
 	at := vg.Length(width - margin + 3*space)
 	for _, e := range entries {
 		at -= e.room()
 	}
 	p.legend(min(q.x.from-space, at), width-margin+3*space, top+19, entries)
-	f.text(f.x.from, top+5, start, "Failed", headInk)
 
 	y, stretch := top, (top-bottom)/c.needed()
 	for i := range c.rows {
@@ -247,9 +244,9 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 		}
 		f.share(e, mid, c.high(e)*0.3)
 	}
-	p.limitColumns(of(c.limits, "throughput"))
-	q.limitColumns(ofDurations(c.limits, ""))
-	f.limitColumns(of(c.limits, "failed_rate"))
+	p.limitColumns("Throughput", of(c.limits, "throughput"))
+	q.limitColumns("Latency", ofDurations(c.limits, ""))
+	f.limitColumns("Failed", of(c.limits, "failed_rate"))
 }
 
 func (c *rows) ink(e *entity) ink {
@@ -408,18 +405,21 @@ func (p *panel) share(e *entity, y, half vg.Length) {
 	p.text(x+3, y-3, start, text, k)
 }
 
-// limitColumns draws lines at limits down the rows, with their names above.
-func (p *panel) limitColumns(all []limit) {
-	base := p.y.from + 3
+// limitColumns writes what the columns show above them, and draws lines at limits down the rows, with their names above, as many
+// as there is room for.
+func (p *panel) limitColumns(what string, all []limit) {
+	base := p.y.to + 5
+	p.text(p.x.from, base, start, what, headInk)
+	at := p.x.from + headInk.width(what) + 2*space
 	for _, l := range all {
 		if l.v > p.x.hi || l.v < p.x.lo {
 			continue
 		}
 		x := p.x.at(l.v)
 		p.StrokeLines(limitStyle, []vg.Point{{X: x, Y: p.y.from}, {X: x, Y: p.y.to}})
-		name := digest.Printable(l.expr)
-		at := min(x+2, p.x.to-limitInk.width(name))
-		p.halo(at, base, start, name, limitInk)
-		base += 10
+		if name := limitInk.fit(digest.Printable(l.expr), p.x.to+space-at); name != "…" {
+			p.text(at, base, start, name, limitInk)
+			at += limitInk.width(name) + 2*space
+		}
 	}
 }

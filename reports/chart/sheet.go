@@ -110,7 +110,8 @@ var (
 // sheet is what a chart is drawn on; its origin is at the bottom left.
 type sheet struct {
 	draw.Canvas
-	high vg.Length
+	high  vg.Length
+	taken []vg.Rectangle // places that the names of limits keep off
 }
 
 // The ends and the middle of a text, for its alignment.
@@ -189,7 +190,7 @@ func renderHigh(format string, high vg.Length, paint func(*sheet)) ([]byte, erro
 	default:
 		return nil, fmt.Errorf("chart: want svg or png, have format %q", format)
 	}
-	s := &sheet{draw.New(c), high}
+	s := &sheet{Canvas: draw.New(c), high: high}
 	s.rectangle(white, 0, 0, width, high)
 	paint(s)
 	var b bytes.Buffer

@@ -39,7 +39,7 @@ func TestSizeIsMarked(t *testing.T) {
 			t.Errorf("charts %s, want %s", got, want)
 		}
 		label := fmt.Sprintf("use %d", use)
-		if !d.has(label) || d.count("stroke:#009E73") != 1 {
+		if !d.has(label) || d.count("stroke:#009E73") != 3 { // in each of three panels
 			t.Errorf("size %d is not marked", use)
 			continue
 		}

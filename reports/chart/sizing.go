@@ -36,7 +36,12 @@ func SizingCurve(r *record.Result, key, format string, use ...float64) ([]byte, 
 	if !c.failures {
 		c.remark += "No request failed."
 	}
-	c.findServices()
+	if len(c.lines) == 1 {
+		c.judge(r)
+	} else {
+		c.remark = strings.TrimSpace(strings.TrimSpace(c.remark) + " With several lines, regions and what arrives are not shown.")
+	}
+	c.findServices(r)
 	return render(format, func(s *sheet) { c.draw(s, r) })
 }
 
@@ -51,6 +56,7 @@ type sizing struct {
 	quantile percentile     // that is drawn of them
 	failures bool
 	limits   []limit
+	checks   [][]record.Check // of each point of the only line; nil if not all have some
 	x        scale
 }
 
@@ -88,9 +94,9 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 	roof := top
 	var stretches []stretch
 	if len(c.lines) == 1 {
-		stretches = c.stretches()
-		for _, a := range stretches {
-			roof = min(roof, top-3-11*vg.Length(len(a.rows)))
+		var rows int
+		if stretches, rows = c.stretches(); rows > 0 {
+			roof -= 3 + 11*vg.Length(rows)
 		}
 	}
 	lowest := bottom
@@ -102,8 +108,10 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 	throughput := s.newPanel(c.x, c.throughputs(), latency.y.to+head, roof-head)
 	for _, a := range stretches {
 		s.rectangle(a.tint, a.from, bottom, a.to, top)
+	}
+	for _, a := range stretches {
 		for i, row := range a.rows {
-			s.text(a.at, top-11-11*vg.Length(i), middle, row, labelInk)
+			s.text(a.at, top-11-11*vg.Length(a.row+i), middle, row, labelInk)
 		}
 	}
 	for _, v := range c.use {
@@ -113,7 +121,12 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 				high = min(high, throughput.y.at(f.Value)) // what is above it is the label of the best
 			}
 		}
-		s.line(green, 1.2, true, vg.Point{X: x, Y: bottom}, vg.Point{X: x, Y: high})
+		// Not where the heads of panels are.
+		s.line(green, 1.2, true, vg.Point{X: x, Y: throughput.y.from}, vg.Point{X: x, Y: high})
+		s.line(green, 1.2, true, vg.Point{X: x, Y: latency.y.from}, vg.Point{X: x, Y: latency.y.to})
+		if c.failures {
+			s.line(green, 1.2, true, vg.Point{X: x, Y: bottom}, vg.Point{X: x, Y: lowest - head})
+		}
 		text := "use " + digest.Number(v)
 		align := start
 		if x+4+useInk.width(text) > c.x.to {
@@ -125,6 +138,9 @@ func (c *sizing) draw(s *sheet, r *record.Result) {
 	throughput.limits(of(c.limits, "throughput"), nil)
 	c.latency(latency)
 	latency.limits(c.latencyLimits(), nil)
+	for i, k := range nested(len(c.services)) {
+		latency.limits(in(k.color, c.services[i].limits), nil)
+	}
 	last := latency
 	if c.failures {
 		last = s.newPanel(c.x, c.shares(), bottom, lowest-head)
@@ -154,11 +170,14 @@ var tints = map[digest.Region]color.Color{
 	digest.Below: rgb(0xeceff3), digest.Flat: rgb(0xe0f1ea), digest.Beyond: rgb(0xeceff3), digest.Failing: rgb(0xfbe8dd), digest.Refusing: rgb(0xfbe8dd),
 }
 
-// stretch is a region of the only line, with its name in one row or two.
+// stretch is a region of the only line, with its name in some rows.
 type stretch struct {
+	first, after int       // the points
 	from, to, at vg.Length // at: the middle of the name
 	tint         color.Color
 	rows         []string
+	row          int    // where the name begins
+	short        string // a name for where there is less room
 }
 
 // throughputIsGiven reports whether throughput is as much as is asked for, as long as all is well, so that it says nothing of a
@@ -185,42 +204,160 @@ func regionsOf(l *digest.Line) []digest.Region {
 // leastForRegions is how many points a line with regions has at the least: two or three do not say where one begins.
 const leastForRegions = 4
 
-func (c *sizing) stretches() []stretch {
+// stretches are the regions that the points are in: by their checks if they have some, else by failures and throughput. It returns
+// as well how many rows their names take.
+func (c *sizing) stretches() (all []stretch, rows int) {
 	l := &c.lines[0]
-	if len(l.Points) < leastForRegions {
-		return nil
+	if len(l.Points) < leastForRegions && c.checks == nil {
+		return nil, 0
 	}
-	edges, regions := c.edges(l.Points), regionsOf(l)
+	regions := regionsOf(l)
 	_, flat := l.Flat()
-	var all []stretch
-	var names row
+	alike := func(i, j int) bool { return regions[i] == regions[j] }
+	if c.checks != nil {
+		alike = func(i, j int) bool { return standingOf(c.checks[i]) == standingOf(c.checks[j]) }
+	}
+	edges := c.edges(l.Points)
 	for i := 0; i < len(regions); {
-		first := i
-		for ; i < len(regions) && regions[i] == regions[first]; i++ {
+		a := stretch{first: i}
+		for ; i < len(regions) && alike(i, a.first); i++ {
 		}
-		tint, ok := tints[regions[first]]
-		if !ok {
-			continue
+		a.after, a.from, a.to = i, edges[a.first], edges[i]
+		region := l.Name(regions[a.first], flat >= 0 && a.first > flat)
+		if c.checks != nil {
+			if slices.ContainsFunc(regions[a.first:a.after], func(r digest.Region) bool { return r != regions[a.first] }) {
+				region = ""
+			}
+			c.name(&a, region)
+		} else {
+			tint, ok := tints[regions[a.first]]
+			if !ok {
+				continue
+			}
+			if regions[a.first] == digest.Flat && throughputIsGiven(l) {
+				region = "no request fails"
+			}
+			a.tint, a.rows = tint, []string{region}
 		}
-		a := stretch{from: edges[first], to: edges[i], tint: tint}
-		a.rows = []string{l.Name(regions[first], flat >= 0 && first > flat)}
-		if regions[first] == digest.Flat && throughputIsGiven(l) {
-			a.rows[0] = "no request fails"
+		var rows []string
+		for _, text := range a.rows {
+			if labelInk.width(text) > a.to-a.from {
+				rows = append(rows, breakInTwo(text)...)
+			} else {
+				rows = append(rows, text)
+			}
 		}
-		if labelInk.width(a.rows[0]) > a.to-a.from {
-			a.rows = breakInTwo(a.rows[0])
-		}
-		half := vg.Length(0)
-		for _, row := range a.rows {
-			half = max(half, labelInk.width(row)/2)
-		}
-		a.at = min(max((a.from+a.to)/2, c.x.from+half), c.x.to-half)
-		if !names.fits(a.at, 2*half+space) {
-			a.rows = nil
-		}
+		a.rows = rows
 		all = append(all, a)
 	}
-	return all
+	return all, c.placeNames(all)
+}
+
+// mostNameRows is how many rows the names of the regions take at the most.
+const mostNameRows = 4
+
+// placeNames puts the names of regions into the first rows that have room, those that are good first.
+func (c *sizing) placeNames(all []stretch) (used int) {
+	var taken [mostNameRows]row
+	place := func(a *stretch) bool {
+		half := vg.Length(0)
+		for _, text := range a.rows {
+			half = max(half, labelInk.width(text)/2)
+		}
+		a.at = min(max((a.from+a.to)/2, c.x.from+half), c.x.to-half)
+		for a.row = 0; a.row+len(a.rows) <= mostNameRows; a.row++ {
+			rows := taken[a.row : a.row+len(a.rows)]
+			if slices.ContainsFunc(rows, func(r row) bool { return !r.free(a.at, 2*half+space) }) {
+				continue
+			}
+			for i := range rows {
+				rows[i].fits(a.at, 2*half+space)
+			}
+			used = max(used, a.row+len(a.rows))
+			return true
+		}
+		a.rows = nil
+		return false
+	}
+	good := tints[digest.Flat]
+	for _, first := range []bool{true, false} {
+		for i := range all {
+			if a := &all[i]; (a.tint == good) == first && !place(a) && a.short != "" {
+				a.rows = breakInTwo(a.short)
+				place(a)
+			}
+		}
+	}
+	return used
+}
+
+// judge finds the checks of each point.
+func (c *sizing) judge(r *record.Result) {
+	checks := judged(r)
+	of := map[*record.Cell][]record.Check{}
+	for i := range r.Cells {
+		of[&r.Cells[i]] = checks[i]
+	}
+	var all [][]record.Check
+	for _, p := range c.points {
+		if len(of[p.Cell]) == 0 {
+			return
+		}
+		all = append(all, of[p.Cell])
+	}
+	c.checks = all
+}
+
+var openInk = rgb(0xfbf3d0)
+
+// name names a stretch by its checks: by one that is missed, or cannot be told, at the point next to a better stretch.
+func (c *sizing) name(a *stretch, region string) {
+	switch standingOf(c.checks[a.first]) {
+	case stands:
+		a.tint, a.rows = tints[digest.Flat], []string{"all checks pass"}
+	case open:
+		a.tint, a.short = openInk, "cannot be told"
+		if what, status := c.deciding(a, record.Inconclusive); status {
+			a.rows = []string{"too close to call:", what}
+		} else {
+			what, _ = c.deciding(a, record.NotEvaluated)
+			a.rows = []string{"not measured:", what}
+		}
+	case misses:
+		a.tint, a.short = tints[digest.Failing], "misses checks"
+		what, _ := c.deciding(a, record.FailedCheck)
+		a.rows = []string{"misses " + what}
+		if region != "" {
+			a.rows = []string{region + ":", a.rows[0]}
+		}
+	}
+}
+
+// deciding returns the check with a status at the point of a stretch next to the rest, and how many others there are.
+func (c *sizing) deciding(a *stretch, status record.Status) (string, bool) {
+	from, to := a.first, a.after
+	var all []string
+	add := func(i int) {
+		for _, k := range c.checks[i] {
+			if k.Status == status && !slices.Contains(all, k.Expr) {
+				all = append(all, k.Expr)
+			}
+		}
+	}
+	if to < len(c.checks) {
+		add(to - 1)
+	}
+	for i := from; i < to; i++ {
+		add(i)
+	}
+	if len(all) == 0 {
+		return "", false
+	}
+	what := labelInk.fit(digest.Printable(all[0]), 150)
+	if n := len(all) - 1; n > 0 {
+		what += fmt.Sprintf(" and %d more", n)
+	}
+	return what, true
 }
 
 // breakInTwo splits a text at the space nearest to its middle.
@@ -338,12 +475,13 @@ var percentiles = []percentile{
 type serviceLine struct {
 	name   string
 	points []digest.Point
+	limits []limit
 }
 
 // findServices takes the latencies apart by service if there is one line, and the same few services at each of its points: the
 // percentiles of unlike requests together say little. Those of all requests are there, too, if a check is about them. The
 // percentile is the highest that is known of all.
-func (c *sizing) findServices() {
+func (c *sizing) findServices(r *record.Result) {
 	if len(c.lines) > 1 {
 		return
 	}
@@ -356,7 +494,7 @@ func (c *sizing) findServices() {
 		for j, p := range parts {
 			name := digest.Printable(p.Name)
 			if i == 0 {
-				all = append(all, serviceLine{name: name})
+				all = append(all, serviceLine{name: name, limits: serviceLimits(r, p.Name)})
 			}
 			if all[j].name != name {
 				return
@@ -366,7 +504,7 @@ func (c *sizing) findServices() {
 		}
 	}
 	if len(c.latencyLimits()) > 0 {
-		all = append(all, serviceLine{"all", c.points})
+		all = append(all, serviceLine{name: "all", points: c.points})
 	}
 	for _, q := range slices.Backward(percentiles) {
 		c.quantile = q
@@ -376,10 +514,35 @@ func (c *sizing) findServices() {
 			break
 		}
 	}
+	for i := range all {
+		all[i].limits = of(all[i].limits, c.quantile.figure())
+	}
+	if limits := of(c.limits, c.quantile.wait().figure()); len(limits) > 0 {
+		waits := serviceLine{name: "wait", limits: limits}
+		for _, pt := range c.points {
+			cell := &record.Cell{Requests: pt.Cell.Requests, Latency: pt.Cell.Wait}
+			waits.points = append(waits.points, digest.Point{Cell: cell, Value: pt.Value, Label: pt.Label})
+		}
+		all = append(all, waits)
+	}
 	c.services = all
 }
 
-// drawn are the percentiles that are drawn: of several lines the last only, and one of services.
+// wait is that percentile of the wait for a connection.
+func (q percentile) wait() percentile {
+	return percentile{"wait " + q.name, purple, func(c *record.Cell) mark { return q.of(&record.Cell{Latency: c.Wait}) }}
+}
+
+// figure is how a check names it.
+func (q percentile) figure() string {
+	if of, wait := strings.CutPrefix(q.name, "wait "); wait {
+		return "p(" + of[1:] + "){wait}"
+	}
+	return "p(" + q.name[1:] + ")"
+}
+
+// drawn are the percentiles that are drawn: of several lines the last only, and one of services; of one line those of the wait that
+// have a check, too.
 func (c *sizing) drawn() []percentile {
 	if len(c.services) > 0 {
 		return []percentile{c.quantile}
@@ -387,7 +550,13 @@ func (c *sizing) drawn() []percentile {
 	if len(c.lines) > 1 {
 		return percentiles[len(percentiles)-1:]
 	}
-	return percentiles
+	all := slices.Clone(percentiles)
+	for _, q := range percentiles {
+		if w := q.wait(); len(of(c.limits, w.figure())) > 0 {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 func (c *sizing) latencies() scale {
@@ -400,16 +569,24 @@ func (c *sizing) latencies() scale {
 			v = append(v, heights(marks(s.points, q.of))...)
 		}
 	}
-	return upTo(within(v, c.latencyLimits()), 30, 0.2)
+	v = within(v, c.latencyLimits())
+	for _, s := range c.services {
+		v = within(v, s.limits)
+	}
+	return upTo(v, 30, 0.2)
 }
 
 // latencyLimits are the limits of the percentiles that are drawn.
 func (c *sizing) latencyLimits() []limit {
-	var figures []string
+	var all []limit
 	for _, q := range c.drawn() {
-		figures = append(figures, "p("+q.name[1:]+")")
+		limits := of(c.limits, q.figure())
+		if strings.HasPrefix(q.name, "wait ") {
+			limits = in(q.color, limits)
+		}
+		all = append(all, limits...)
 	}
-	return of(c.limits, figures...)
+	return all
 }
 
 // strokes are those of the lines.
@@ -470,6 +647,7 @@ func (c *sizing) okShares(p *panel) {
 		wide := noteInk.width(text)
 		if x := min(p.x.at(pt.Value), p.x.to-wide/2); labels.fits(x, wide+space) {
 			p.text(x, p.y.to-8, middle, text, noteInk)
+			p.keep(x-wide/2, p.y.to-9, x+wide/2, p.y.to)
 		}
 	}
 }
@@ -503,7 +681,7 @@ func sharesUpTo(all []record.Requests) scale {
 	return scale{hi: 1}
 }
 
-// failed draws the share of failed requests: bars for the only line, else steps for each line that has any.
+// failed draws the share of failed requests: bars for the only line, else points for each line.
 func (c *sizing) failed(p *panel) {
 	p.head("Share of failed requests")
 	var ticks []tick
@@ -511,39 +689,55 @@ func (c *sizing) failed(p *panel) {
 		ticks = append(ticks, tick{v: v, label: trimmed(v*100) + " %"})
 	}
 	p.grid(ticks)
-	for i, l := range c.lines {
-		edges := c.edges(l.Points)
-		var steps []vg.Point
-		highest := 0
-		for j, pt := range l.Points {
-			share := failedShare(pt.Cell.Requests)
-			y := p.y.at(share)
-			steps = append(steps, vg.Point{X: edges[j], Y: y}, vg.Point{X: edges[j+1], Y: y})
-			if share > failedShare(l.Points[highest].Cell.Requests) {
-				highest = j
-			}
-		}
-		switch {
-		case failedShare(l.Points[highest].Cell.Requests) == 0:
-		case len(c.lines) > 1:
-			p.shareSteps(c.strokes()[i], l.Points, steps)
-		default:
-			p.bars(l.Points, steps, highest)
+	if len(c.lines) > 1 {
+		c.failedLines(p)
+		return
+	}
+	points := c.lines[0].Points
+	edges := c.edges(points)
+	var steps []vg.Point
+	highest := 0
+	for j, pt := range points {
+		share := failedShare(pt.Cell.Requests)
+		y := p.y.at(share)
+		steps = append(steps, vg.Point{X: edges[j], Y: y}, vg.Point{X: edges[j+1], Y: y})
+		if share > failedShare(points[highest].Cell.Requests) {
+			highest = j
 		}
 	}
+	p.bars(points, steps, highest)
 }
 
-// shareSteps draws the steps of the shares, where there are any.
-func (p *panel) shareSteps(k stroke, points []digest.Point, steps []vg.Point) {
-	for i := 0; i < len(points); {
-		first := i
-		for i < len(points) && failedShare(points[i].Cell.Requests) > 0 {
-			i++
+// failedLines draws the share of failed requests of each of several lines, the figure beside the points where any failed: the
+// highest first, as far as there is room.
+func (c *sizing) failedLines(p *panel) {
+	type value struct {
+		share float64
+		at    vg.Point
+		color color.Color
+	}
+	var values []value
+	for i, k := range c.strokes() {
+		all := marks(c.lines[i].Points, func(c *record.Cell) mark { return mark{y: failedShare(c.Requests), known: true} })
+		for j := range all {
+			all[j].careful = false // it is of all requests
+			if all[j].y > 0 {
+				values = append(values, value{all[j].y, p.point(all[j].x, all[j].y), k.color})
+			}
 		}
-		if i > first {
-			p.line(k.color, k.width, false, steps[2*first:2*i]...)
+		p.curve(k, all)
+	}
+	slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(b.share, a.share) })
+	for _, v := range values {
+		text, k := digest.Share(v.share), ink{v.color, noteInk.size, false}
+		half := k.width(text) / 2
+		x := min(v.at.X, p.x.to-half)
+		for _, y := range []vg.Length{v.at.Y + 6, v.at.Y - 13} {
+			if y > p.y.from && y < p.y.to && p.take(x-half, y-1, x+half, y+7) {
+				p.text(x, y, middle, text, k)
+				break
+			}
 		}
-		i++
 	}
 }
 
@@ -556,6 +750,7 @@ func (p *panel) bars(points []digest.Point, steps []vg.Point, highest int) {
 			continue
 		}
 		p.rectangle(red, a.X, p.y.from, b.X, a.Y)
+		p.keep(a.X, p.y.from, b.X, a.Y)
 		text, k := digest.Share(share), noteInk
 		if k.width(text) > b.X-a.X && i != highest {
 			continue
@@ -564,6 +759,9 @@ func (p *panel) bars(points []digest.Point, steps []vg.Point, highest int) {
 		if y+8 > p.y.to { // there is no room above
 			k.color, y = white, a.Y-10
 		}
-		p.text(min((a.X+b.X)/2, p.x.to-k.width(text)/2), y, middle, text, k)
+		half := k.width(text) / 2
+		x := min((a.X+b.X)/2, p.x.to-half)
+		p.text(x, y, middle, text, k)
+		p.keep(x-half, y-2, x+half, y+8)
 	}
 }
