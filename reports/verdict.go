@@ -19,7 +19,10 @@ func overload(c *record.Cell) []string {
 	o := tooMuch(c)
 	switch {
 	case o == nil:
-		return overloadAtPeak(c)
+		if says := overloadAtPeak(c); says != nil {
+			return says
+		}
+		return allTaken(c)
 	case o.Of == record.OfCores:
 		return []string{fmt.Sprintf("More work arrives than the cores can do: %s requests a second with %s of core time each are %s"+until,
 			perSecond(o.Rate), digest.Duration(o.Each.Value), worth(o))}
@@ -43,6 +46,21 @@ func overloadAtPeak(c *record.Cell) []string {
 		if o := &c.Offered[i]; o.Of == record.OfCores && o.Peak.Known && o.Peak.Value > float64(o.Have) {
 			return []string{fmt.Sprintf("At the highest rate of the timetable more work arrives than the cores can do (%s cores' worth, on %s): until it is over the queue grows, or requests fail.",
 				digest.Number(o.Peak.Value), digest.Plural(int64(o.Have), "core", "cores"))}
+		}
+	}
+	return nil
+}
+
+// allTaken says that a pool has no connection to spare while more arrives than is served. How many it would need cannot be told where
+// those who give up keep theirs for less time than they would.
+func allTaken(c *record.Cell) []string {
+	if !arriving(c.Arrivals, c.Throughput) {
+		return nil
+	}
+	for i := range c.Offered {
+		if o := &c.Offered[i]; o.Of == record.OfConnections && o.Busy.Known && o.Busy.Value >= 0.97 {
+			return []string{fmt.Sprintf("All connections of %s are taken all the time, and of %s requests a second that arrive %s are served; the queue grows, or requests fail, as long as that lasts.",
+				whosePool(c, o), perSecond(c.Arrivals), perSecond(c.Throughput))}
 		}
 	}
 	return nil
