@@ -29,6 +29,28 @@ func (s *Scenario) Hazards() []record.Diagnosis {
 	return all
 }
 
+// Warnings returns what is probably a mistake, though it can be meant.
+func (s *Scenario) Warnings() []string {
+	var all []string
+	for _, v := range s.All() {
+		if v.Workload == nil || v.Pool == nil {
+			continue
+		}
+		for _, path := range v.Workload.LeavesTransactions() {
+			at := "workload." + path
+			if v.Name != "" {
+				at = "services." + v.Name + "." + at
+			}
+			text := at + ": a release within a transaction: want commit or rollback before it"
+			if m, ok := models.Named(v.Pool.Model); ok && m.Stateful {
+				text += ", or dirty: transaction if it is meant to be left open"
+			}
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
 // Users returns the services that use the pool of one, itself the first.
 func (s *Scenario) Users(owner string) []*Service {
 	var users []*Service

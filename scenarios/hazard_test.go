@@ -41,3 +41,27 @@ func TestHazards(t *testing.T) {
 		}
 	}
 }
+
+// A transaction that a release leaves open is warned of, where nothing says that it is meant.
+func TestWarnings(t *testing.T) {
+	const after = "a release within a transaction: want commit or rollback before it"
+	const meant = ", or dirty: transaction if it is meant to be left open"
+	for _, c := range []struct{ pool, request, want string }{
+		{"handoff", "acquire, begin, query: 1ms, release", "workload.request[3]: " + after + meant},
+		{"semaphore", "acquire, begin, release", "workload.request[2]: " + after},
+		{"handoff", "acquire, begin, rollback, release", ""},
+		{"handoff", "acquire, begin, dirty: transaction, release", ""},
+		{"handoff", "acquire, begin, dirty: parameter, release", "workload.request[3]: " + after + meant},
+		{"handoff", "acquire, begin, discard", ""}, // the server ends the transaction with the session
+		{"handoff", "acquire, begin, acquire, release, commit, release", ""},
+		{"handoff", "do: [acquire, begin, release]", "workload.request[0].do[2]: " + after + meant},
+	} {
+		s, err := Decode("f.yaml", []byte("until: 1s\npool: "+c.pool+"\nworkload: {clients: 1, request: ["+c.request+"]}\n"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Warnings(), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.request, got, c.want)
+		}
+	}
+}

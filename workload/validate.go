@@ -283,6 +283,8 @@ type stepChecker struct {
 	bad     func(path, message string)
 	held    []string // paths of the acquires whose connections are held
 	begun   []bool   // whether they are in a transaction
+	open    []string // paths of releases within a transaction, unless dirty says that it is meant
+	meant   bool
 	threads bool
 	queries int
 }
@@ -299,6 +301,14 @@ func validateRequest(steps []Step, threads bool, bad func(path, message string))
 		bad("request", fmt.Sprintf("want at most %d queries, have %d", maxQueries, c.queries))
 	}
 	return c.queries
+}
+
+// LeavesTransactions returns the paths of the steps that release a connection within a transaction, without a step dirty that says it
+// is meant.
+func (o *Options) LeavesTransactions() []string {
+	c := stepChecker{bad: func(string, string) {}, threads: o.Threads != nil}
+	c.steps("request", o.Request)
+	return c.open
 }
 
 // steps checks a sequence that returns what it acquires.
@@ -369,6 +379,10 @@ func (c *stepChecker) step(path string, s *Step, base int) {
 	add("return", s.Return != nil, func(string) {
 		switch {
 		case len(c.held) > base:
+			if *s.Return == Release && c.begun[len(c.held)-1] && !c.meant {
+				c.open = append(c.open, path)
+			}
+			c.meant = false
 			c.held, c.begun = c.held[:len(c.held)-1], c.begun[:len(c.held)-1]
 		case base > 0:
 			c.bad(path, fmt.Sprintf("%v of a connection that was acquired outside this do", *s.Return))
@@ -377,6 +391,7 @@ func (c *stepChecker) step(path string, s *Step, base int) {
 		}
 	})
 	add("dirty", s.Dirty != nil, func(string) {
+		c.meant = c.meant || *s.Dirty == Transaction
 		if len(c.held) == 0 {
 			c.bad(path, "dirty before any acquire")
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,8 @@ func newCheck() *cobra.Command {
 place; a FILE may also be a built-in scenario, or - for standard input. With --check, --set and --baseline
 the command line of a run can be checked, too.
 
-Exit status: 0 there is no mistake; 1 there is one, or a file cannot be read.`,
+Exit status: 0 there is no mistake, though there may be warnings; 1 there is one, or a file cannot be
+read.`,
 		Example: `  poolwise check *.yaml
   poolwise check burst.yaml --set pool.max=0
   poolwise check burst.yaml --check 'p(99)<=baseline*1.05' --baseline main.json
@@ -89,6 +91,7 @@ type checked struct {
 	Cells        int       `json:"cells,omitempty"`
 	Replications int       `json:"replications,omitempty"` // of each cell; the most, if they differ
 	Mistakes     []mistake `json:"mistakes"`
+	Warnings     []string  `json:"warnings,omitempty"` // what is probably a mistake, though it can be meant
 }
 
 // mistake is one mistake in a file. Line and column count from 1; they are 0 if it came in with a flag, or if the file cannot
@@ -133,6 +136,11 @@ func checkFile(o *overrides, file string, baseline *record.Result, stdin io.Read
 	}
 	c.OK, c.Name, c.Cells = true, base.Name, len(cells)
 	for _, cell := range cells {
+		for _, text := range cell.Scenario.Warnings() {
+			if !slices.Contains(c.Warnings, text) {
+				c.Warnings = append(c.Warnings, text)
+			}
+		}
 		c.Replications = max(c.Replications, cell.Scenario.Replications)
 	}
 	return c
@@ -143,6 +151,11 @@ func writeChecked(w io.Writer, all []checked) error {
 	for _, c := range all {
 		if c.OK {
 			if _, err := fmt.Fprintf(w, "%s: ok: %s x %s\n", c.File, count(c.Cells, "cell"), count(c.Replications, "replication")); err != nil {
+				return err
+			}
+		}
+		for _, text := range c.Warnings {
+			if _, err := fmt.Fprintf(w, "%s: warning: %s\n", c.File, text); err != nil {
 				return err
 			}
 		}
@@ -168,6 +181,9 @@ func checkedListing(all []checked) listing {
 	for _, c := range all {
 		if c.OK {
 			l.rows = append(l.rows, []string{c.File, "", "", "", "", "ok"})
+		}
+		for _, text := range c.Warnings {
+			l.rows = append(l.rows, []string{c.File, "", "", "", "", "warning: " + text})
 		}
 		for _, m := range c.Mistakes {
 			l.rows = append(l.rows, []string{c.File, place(m.Line), place(m.Column), m.Flag, m.Path, m.Message})

@@ -84,6 +84,7 @@ func diagnose(sc *scenarios.Scenario, c *record.Cell) {
 			c.Diagnoses = append(c.Diagnoses, h)
 		}
 	}
+	c.Warnings = append(c.Warnings, sc.Warnings()...)
 	c.Offered = offered(sc, c)
 	c.Budget = sc.Budget()
 	if text := overLimit(sc, c); text != "" {
