@@ -7,6 +7,7 @@ import (
 
 	"poolwise/sim"
 	"poolwise/sim/record"
+	"poolwise/sim/simtest"
 )
 
 // Overload that outlives its cause, or does not, and what looks like it.
@@ -181,6 +182,48 @@ func TestLongerThanTheCaller(t *testing.T) {
 		late := c.Curves.Latency.At(1) > 5*time.Second
 		if want := timeout > 5*time.Second; late != want {
 			t.Errorf("%s: 1 %% of the answers come within %v; all of them late %v, want %v", c.Settings, c.Curves.Latency.At(1), late, want)
+		}
+	}
+}
+
+// TestReadinessProbe: a probe fails with the probability that an arrival waits for more than 2 s: that of M/M/5, C(5, a) exp(-(10 - r) 2 s)
+// with r requests a second on each pod and a = r / 2; all do where more come than can be served. Probes come 10 s after each other and
+// queues last for longer than that, so that the error of the share is not that of independent draws: a quarter of it, or of the formula.
+func TestReadinessProbe(t *testing.T) {
+	res := runPlain(t, "readiness-probe")
+	probes := func(label string) *record.PoolCell {
+		c := setting(t, res, label)
+		for i := range c.Services {
+			if c.Services[i].Name == "probe" {
+				return &c.Services[i]
+			}
+		}
+		t.Fatalf("%s: no probes", label)
+		return nil
+	}
+	for label, pods := range map[string]float64{"8": 8, "7": 7} {
+		r := 64 / pods
+		within(t, label+" pods: probes that fail", probes(label).FailedRate.Value, simtest.ErlangC(5, r/2)*math.Exp(-(10-r)*2), 0.25)
+	}
+	for label, want := range map[string]float64{"6": 1, "6, probe beside the pool": 0, "6, pools of 20": 0} {
+		if got := probes(label); got.FailedRate.Value != want || got.Requests.Total < 6*300-6 {
+			t.Errorf("%s: %+v, want a share of %v to fail", label, got.Requests, want)
+		}
+	}
+	// With seven, each pod would be taken out within the hour: three of its probes in a row fail.
+	inRow, most := map[int16]int{}, map[int16]int{}
+	follow(t, "readiness-probe", "7", func(f record.Fact) {
+		if f.Kind == record.RequestEnded && f.Pool >= 7 {
+			inRow[f.Pool]++
+			if f.Outcome == record.OK {
+				inRow[f.Pool] = 0
+			}
+			most[f.Pool] = max(most[f.Pool], inRow[f.Pool])
+		}
+	})
+	for pod := int16(7); pod < 14; pod++ {
+		if most[pod] < 3 {
+			t.Errorf("7 pods: at most %d probes of pod %d fail in a row", most[pod], pod-6)
 		}
 	}
 }
