@@ -210,7 +210,10 @@ func timedOut(t record.Timeouts) string {
 	for _, p := range []struct {
 		n    int64
 		what string
-	}{{t.Held, "all connections lent"}, {t.Opening, "connecting"}, {t.Other, "other"}} {
+	}{
+		{t.Leaked, "all slots leaked"}, {t.Held, "all connections lent"}, {t.Opening, "connecting"}, {t.Checking, "checking connections"},
+		{t.Returning, "taking connections back"}, {t.Other, "other"},
+	} {
 		switch {
 		case p.n > 0 && p.n == t.All():
 			return p.what

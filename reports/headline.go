@@ -14,7 +14,7 @@ import (
 
 // headline says in plain words what matters, in one sentence at least. It says only what the figures show.
 func headline(r *record.Result) []string {
-	says := notStarted(r)
+	says := append(notStarted(r), deadlocks(r)...)
 	line, ok := sweep(r)
 	keys := digest.Varying(r)
 	switch {
@@ -448,6 +448,9 @@ func leaks(r *record.Result) []string {
 	if most.Leaked.Value == 1 {
 		lost = "1 slot of the pool is lost for ever"
 	}
+	if most.Restarts() {
+		lost = strings.Replace(lost, "lost for ever", "lost, each until a restart", 1)
+	}
 	if most.Replications > 1 {
 		lost += " per replication"
 	}
@@ -455,6 +458,38 @@ func leaks(r *record.Result) []string {
 		return []string{lost + "."}
 	}
 	return []string{fmt.Sprintf("Slots leak at %d of %d settings; most%s: %s.", cells, len(r.Cells), at(most), lost)}
+}
+
+// deadlocks says where requests deadlocked, and how, as it was first seen.
+func deadlocks(r *record.Result) []string {
+	var first *record.Diagnosis
+	var cells []*record.Cell
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for j := range c.Diagnoses {
+			if d := &c.Diagnoses[j]; d.Kind == record.Deadlocked && !slices.Contains(cells, c) {
+				cells = append(cells, c)
+				if first == nil {
+					first = d
+				}
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	where := ""
+	switch {
+	case len(r.Cells) == 1:
+	case len(cells) == 1:
+		where = at(cells[0])
+	default:
+		where = fmt.Sprintf(" at %d of %d settings, first%s", len(cells), len(r.Cells), at(cells[0]))
+	}
+	if first.Service != "" {
+		where += " in " + digest.Printable(first.Service)
+	}
+	return []string{"Deadlock" + where + ": " + digest.Printable(first.Text) + "."}
 }
 
 // checks says how many checks passed, and names those that did not.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -165,10 +166,26 @@ func dominating(s *record.StageSplit) (record.Stage, bool) {
 	return 0, false
 }
 
-// stageHeadline says where most of the time of the slowest requests of a cell goes, if most of it goes to one stage.
+// stageHeadline says where most of the time goes, if most of it goes to one stage: of the requests that fail, if they take as long as
+// the slowest that are served, and otherwise of these.
 func stageHeadline(c *record.Cell) []string {
 	s := c.Stages
-	if s == nil || s.Slowest.N == 0 || s.Slowest.N == s.All.N {
+	if s == nil {
+		return nil
+	}
+	if f := s.Failed; f != nil && f.N > 0 && !c.Clean() && f.Latency.Value >= s.Slowest.Latency.Value {
+		i, ok := dominating(f)
+		if !ok {
+			return nil
+		}
+		who := "the " + digest.Count(f.N) + " requests that fail is"
+		took := digest.Duration(f.Latency.Value) + " each in the mean"
+		if f.N == 1 {
+			who, took = "the request that fails is", digest.Duration(f.Latency.Value)
+		}
+		return []string{fmt.Sprintf("%s of the time of %s spent %s (%s).", stageShare(f.Stages[i].Share), who, spentOn(c, i), took)}
+	}
+	if s.Slowest.N == 0 || s.Slowest.N == s.All.N {
 		return nil
 	}
 	i, ok := dominating(&s.Slowest)
@@ -179,8 +196,25 @@ func stageHeadline(c *record.Cell) []string {
 	if s.Slowest.N == 1 {
 		slowest = "the slowest request"
 	}
-	return []string{fmt.Sprintf("%s of the time of %s is spent %s; of all served requests %s.", stageShare(s.Slowest.Stages[i].Share), slowest,
-		stageWord[i].spent, stageShare(s.All.Stages[i].Share))}
+	text := fmt.Sprintf("%s of the time of %s is spent %s", stageShare(s.Slowest.Stages[i].Share), slowest, spentOn(c, i))
+	if all := stageShare(s.All.Stages[i].Share); all != stageShare(s.Slowest.Stages[i].Share) {
+		text += "; of all served requests " + all
+	}
+	return []string{text + "."}
+}
+
+// spentOn says what time is spent on, and why requests begin late if a program of the scenario stands still.
+func spentOn(c *record.Cell, i record.Stage) string {
+	text := stageWord[i].spent
+	if i != record.StageOther {
+		return text
+	}
+	for _, a := range c.Actions {
+		if a.Do == "pause" {
+			return text + ", as " + cmp.Or(digest.Printable(actor(a)), "the program") + " stands still from " + digest.Duration(a.At) + " on"
+		}
+	}
+	return text
 }
 
 // stageSweep says where most of the time of the slowest requests goes, if it is the same stage in every cell.

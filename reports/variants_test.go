@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,5 +82,35 @@ func TestOverloadIsSaidPerSetting(t *testing.T) {
 	got = overloadedAt([]*record.Cell{lacks("fast", 21, 20), lacks("fast", 21, 20)}, name)
 	if want := "At every setting more connections are asked for than the pool of fast may have (21, of 20)."; len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
+	}
+}
+
+// Of what fails after as long as the slowest took is said where its time went, and not of those; a deadlock comes first.
+func TestWhatFailedComesFirst(t *testing.T) {
+	split := func(n int64, d time.Duration, at record.Stage) record.StageSplit {
+		s := record.StageSplit{N: n, Latency: record.Exact(d)}
+		s.Stages[at].Share = 1
+		return s
+	}
+	failed := split(1, time.Minute, record.StageCheck)
+	c := record.Cell{
+		Requests:  record.Requests{Total: 9, OK: 8, Failed: 1},
+		Stages:    &record.StageCell{All: split(8, 27*time.Millisecond, record.StageConnect), Slowest: split(1, 27*time.Millisecond, record.StageConnect), Failed: &failed},
+		Timeouts:  record.Timeouts{Checking: 1},
+		Diagnoses: []record.Diagnosis{{Kind: record.Deadlocked, Text: "10 requests hold all 10 connections"}},
+	}
+	says := headline(&record.Result{Cells: []record.Cell{c}})
+	if says[0] != "Deadlock: 10 requests hold all 10 connections." {
+		t.Errorf("%q", says)
+	}
+	for _, want := range []string{"When acquires timed out, connections were being checked before they were lent.",
+		"100 % of the time of the request that fails is spent checking connections before they are lent (60.0 s)."} {
+		if !slices.Contains(says, want) {
+			t.Errorf("%q is not in %q", want, says)
+		}
+	}
+	failed.Latency = record.Exact(time.Millisecond)
+	if says := stageHeadline(&c); len(says) != 1 || !strings.Contains(says[0], "the slowest request is spent opening connections") {
+		t.Errorf("what fails at once: %q", says)
 	}
 }

@@ -144,33 +144,59 @@ func arriving(arrivals, throughput record.Float) bool {
 	return arrivals.Known && throughput.Known && arrivals.Value-throughput.Value > 0.02*arrivals.Value
 }
 
-// timeouts says what the pool was at when acquires timed out.
+// timeouts says what the pool was at when acquires timed out, unless it was mostly something else than is known.
 func timeouts(c *record.Cell) []string {
 	t, all := c.Timeouts, c.Timeouts.All()
-	if all == 0 {
+	if all == 0 || t.Other*2 > all {
 		return nil
 	}
 	held := "all connections were lent"
 	if o := tooMuch(c); o != nil && o.Of == record.OfPooler {
 		held += ", while who had them waited for the pooler"
 	}
-	opening := "connections were being opened"
-	switch v := c.Server; {
-	case v.Refused > 0:
-		opening += ", which the server refused"
-	case c.Connect.Mean.Known:
-		opening += ", which takes " + digest.Duration(c.Connect.Mean.Value)
+	var parts, shares []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{
+		{t.Leaked, "all slots had leaked"}, {t.Held, held}, {t.Opening, "connections were being opened" + opening(c)},
+		{t.Checking, "connections were being checked before they were lent"}, {t.Returning, "connections were being taken back"},
+	} {
+		if p.n*20 >= all*19 {
+			return []string{"When acquires timed out, " + p.what + "."}
+		}
+		if p.n > 0 {
+			parts, shares = append(parts, p.what), append(shares, digest.Share(float64(p.n)/float64(all)))
+		}
 	}
-	share := func(n int64) string { return digest.Share(float64(n) / float64(all)) }
+	for i := range parts {
+		parts[i] += " (" + shares[i]
+		if i == 0 {
+			parts[i] += " of them"
+		}
+		parts[i] += ")"
+	}
+	return []string{"When acquires timed out, " + wording.Or(parts) + "."}
+}
+
+// opening says what was measured of connects: of those of clients to the pooler, if there is one.
+func opening(c *record.Cell) string {
+	connect, refused := c.Connect, c.Server.Refused
+	if c.Pooler != nil {
+		connect, refused = c.Pooler.Connect, c.Pooler.Refused
+	}
 	switch {
-	case t.Held*20 >= all*19:
-		return []string{"When acquires timed out, " + held + "."}
-	case t.Opening*20 >= all*19:
-		return []string{"When acquires timed out, " + opening + "."}
-	case t.Other*2 > all:
-		return nil
+	case refused > 0:
+		if c.Pooler != nil {
+			return ", which the pooler refused"
+		}
+		return ", which the server refused"
+	case !connect.P50.Known || !connect.Max.Known:
+		return ""
+	case connect.Max.Value < 2*connect.P50.Value:
+		return ", which takes " + digest.Duration(connect.Mean.Value)
 	}
-	return []string{fmt.Sprintf("When acquires timed out, %s (%s of them) or %s (%s).", held, share(t.Held), opening, share(t.Opening))}
+	return fmt.Sprintf(", which took %s in the median and up to %s where it succeeded", digest.Duration(connect.P50.Value), digest.Duration(connect.Max.Value))
 }
 
 // notStarted says which services could not start.

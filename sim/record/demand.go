@@ -15,17 +15,25 @@ type demand struct {
 
 // Timeouts counts acquires that timed out by what their pool was at.
 type Timeouts struct {
-	Held    int64 `json:"held"`    // all connections that there may be were lent, or were on their way from or to a borrower
-	Opening int64 `json:"opening"` // connections were being opened
-	Other   int64 `json:"other"`
+	Held      int64 `json:"held"`                // all connections that there may be were lent
+	Opening   int64 `json:"opening"`             // connections were being opened
+	Checking  int64 `json:"checking,omitempty"`  // of the connections that were not idle, most were being checked
+	Returning int64 `json:"returning,omitempty"` // most were being reset, rolled back or closed after a loan
+	Leaked    int64 `json:"leaked,omitempty"`    // all slots were lost
+	Other     int64 `json:"other"`
 }
 
 // All is how many there are.
-func (t Timeouts) All() int64 { return t.Held + t.Opening + t.Other }
+func (t Timeouts) All() int64 {
+	return t.Held + t.Opening + t.Checking + t.Returning + t.Leaked + t.Other
+}
 
 func (t *Timeouts) add(o *Timeouts) {
 	t.Held += o.Held
 	t.Opening += o.Opening
+	t.Checking += o.Checking
+	t.Returning += o.Returning
+	t.Leaked += o.Leaked
 	t.Other += o.Other
 }
 
@@ -45,11 +53,18 @@ func (r *Recorder) timedOut(f *Fact) {
 	if r.poolOf != nil {
 		p = &r.parts[r.poolOf[f.Pool]]
 	}
-	size, opening := p.level[levelSize].value, p.level[Opening].value
+	size, opening, full := p.level[levelSize].value, p.level[Opening].value, p.leak.capacity
+	checking, returning := p.level[Checking].value, p.level[Returning].value+p.level[Closing].value
 	switch {
+	case full > 0 && p.leak.lost >= full:
+		t.Leaked++
 	case opening > 0 || p.leftOpening == f.At:
 		t.Opening++
-	case p.leak.capacity > 0 && p.leak.lost == 0 && size >= p.leak.capacity && p.level[Idle].value == 0:
+	case 2*checking > size-p.level[Idle].value:
+		t.Checking++
+	case 2*returning > size-p.level[Idle].value:
+		t.Returning++
+	case full > 0 && size+p.leak.lost >= full && p.level[Idle].value == 0:
 		t.Held++
 	default:
 		t.Other++

@@ -70,7 +70,11 @@ func TestWhyAcquiresTimeOut(t *testing.T) {
 		"one is idle":             {[]Fact{move(1, None, InUse), move(1, None, Idle), timeout(2)}, Timeouts{Other: 1}},
 		"in the warm-up":          {[]Fact{timeout(0)}, Timeouts{}},
 		"a slot is lost": {[]Fact{move(1, None, InUse), move(1, None, InUse), {At: instant(1), Kind: Leaked},
-			timeout(2)}, Timeouts{Other: 1}},
+			timeout(2)}, Timeouts{Held: 1}},
+		"all slots are lost": {[]Fact{move(1, None, InUse), move(1, None, InUse), {At: instant(1), Kind: Leaked}, {At: instant(1), Kind: Leaked},
+			timeout(2)}, Timeouts{Leaked: 1}},
+		"both are being checked":    {[]Fact{move(1, None, Checking), move(1, None, Checking), timeout(2)}, Timeouts{Checking: 1}},
+		"both are being taken back": {[]Fact{move(1, None, Returning), move(1, None, Closing), timeout(2)}, Timeouts{Returning: 1}},
 	} {
 		r := NewRecorder(1, instant(1))
 		r.Capacity(0, 2)

@@ -221,18 +221,27 @@ func (r *Recorder) findKept(run *Run) {
 	}
 }
 
+// Restarts reports whether a pool is built anew in the run, with all its slots.
+func (c *Cell) Restarts() bool {
+	return slices.ContainsFunc(c.Actions, func(a ActionCell) bool { return a.Do == "restart" })
+}
+
 // leakDiagnoses says of each leak in words when the pool is empty.
 func (c *Cell) leakDiagnoses() (all []Diagnosis) {
+	howLong := "for ever"
+	if c.Restarts() {
+		howLong = "until a restart"
+	}
 	for _, l := range c.Leaks {
 		d := Diagnosis{Service: l.Service, Kind: Leaking, Replications: c.Replications, Instances: 1}
 		switch after := rounded(l.EmptyAfter.Value); {
 		case l.Capacity == 0 || !l.EmptyAfter.Known:
-			d.Text = "slots are lost for ever"
+			d.Text = "slots are lost " + howLong
 		case l.Extrapolated:
-			d.Text = fmt.Sprintf("of %d slots %.3g are lost for ever; at this rate none is left after %v", l.Capacity, l.Leaked.Value, after)
+			d.Text = fmt.Sprintf("of %d slots %.3g are lost %s; at this rate none is left after %v", l.Capacity, l.Leaked.Value, howLong, after)
 		default:
 			d.At = l.EmptyAfter
-			d.Text = fmt.Sprintf("all %d slots are lost for ever; none was left after %v", l.Capacity, after)
+			d.Text = fmt.Sprintf("all %d slots are lost %s; none was left after %v", l.Capacity, howLong, after)
 		}
 		all = append(all, d)
 	}
