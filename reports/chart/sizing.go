@@ -503,7 +503,7 @@ func (c *sizing) findServices(r *record.Result) {
 			all[j].points = append(all[j].points, digest.Point{Cell: cell, Value: pt.Value, Label: pt.Label})
 		}
 	}
-	if len(c.latencyLimits()) > 0 {
+	if slices.ContainsFunc(percentiles, func(q percentile) bool { return len(of(c.limits, q.figure())) > 0 }) {
 		all = append(all, serviceLine{name: "all", points: c.points})
 	}
 	for _, q := range slices.Backward(percentiles) {
