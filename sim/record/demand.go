@@ -117,9 +117,9 @@ const (
 )
 
 // TooMuch reports whether more was asked than there is, for sure: the load is above it, with all of its interval, and nearly all
-// that there is was busy.
+// that there is was busy. Half a percent is too little to speak of: the rate of what has arrived is not that exact.
 func (o *Offered) TooMuch() bool {
-	return o.Load.Known && o.Load.Lo > float64(o.Have) && o.Busy.Known && o.Busy.Value >= 0.95
+	return o.Load.Known && o.Load.Lo > 1.005*float64(o.Have) && o.Busy.Known && o.Busy.Value >= 0.95
 }
 
 // Grows reports whether the run was still filling up when it ended: more and more requests held a connection or waited for one,

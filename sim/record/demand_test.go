@@ -151,6 +151,7 @@ func TestTooMuch(t *testing.T) {
 		{load(3.9, 4.5, 5.1, 0.99), false},
 		{load(4.1, 4.5, 4.9, 0.8), false},
 		{load(3, 3.5, 3.9, 1), false},
+		{load(4.01, 4.01, 4.01, 1), false}, // by next to nothing
 		{Offered{Have: 4, Busy: ExactFloat(1)}, false},
 	} {
 		if got := c.o.TooMuch(); got != c.want {
