@@ -48,10 +48,7 @@ read.`,
 	o.flags.StringVar(&base, "baseline", "", "`FILE`: check that this saved result has the settings of the scenario; default none")
 	format := addFormat(cmd, &to)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := to.check(); err != nil {
-			return err
-		}
-		if err := o.checkSweep(); err != nil {
+		if err := joined([]error{to.check(), o.checkSweep()}); err != nil {
 			return err
 		}
 		var baseline *record.Result

@@ -53,6 +53,7 @@ func (r *reporting) addLayout(f *pflag.FlagSet) {
 
 // check reports a mistake in the flags.
 func (r *reporting) check() error {
+	var all []error
 	for _, text := range r.also {
 		format, file, ok := strings.Cut(text, "=")
 		if !ok || file == "" || !slices.Contains(formats, format) {
@@ -60,11 +61,12 @@ func (r *reporting) check() error {
 			if ok && !slices.Contains(formats, format) {
 				meant = r.format.meant(format)
 			}
-			return usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q%s", wording.Or(formats), text, meant)
+			all = append(all, usagef("--also: want FORMAT=FILE, as in junit=checks.xml, with %s, have %q%s", wording.Or(formats), text, meant))
+			continue
 		}
 		r.further = append(r.further, furtherReport{format, file})
 	}
-	return r.destination.check()
+	return joined(append(all, r.destination.check()))
 }
 
 // begin begins the files of the reports. Its error has all that cannot be.

@@ -50,6 +50,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return int(complain(root, unknownCommand(root, args), stderr))
 	}
 	cmd, err := root.ExecuteC()
+	if errors.As(err, new(*flagError)) {
+		err = flagMistakes(args)
+	}
 	return int(complain(cmd, err, stderr))
 }
 
@@ -68,7 +71,10 @@ func complain(cmd *cobra.Command, err error, stderr io.Writer) exitStatus {
 	case errors.Is(err, syscall.EPIPE): // nobody reads any more, as after head
 		return failed
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "%s: %s\nSee %s --help.\n", cmd.CommandPath(), usage.msg, cmd.CommandPath())
+		for _, e := range each(err) {
+			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), e)
+		}
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 	case errors.As(err, &mistakes):
 		fmt.Fprintln(stderr, err) // a place in front of each line
 	default:
@@ -107,7 +113,12 @@ same bytes everywhere.`,
 	}
 	root.SetVersionTemplate("poolwise {{.Version}}\n")
 	root.SetHelpFunc(help)
-	root.SetFlagErrorFunc(explainFlag)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if errors.Is(err, pflag.ErrHelp) {
+			return err
+		}
+		return &flagError{err}
+	})
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "color", "colour"))
 	})
@@ -139,6 +150,54 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
+// flagError is a flag that cannot be read.
+type flagError struct{ error }
+
+// flagMistakes returns all flags of a command line that cannot be read, in our words. The parser stops at the first; it is read again
+// without that.
+func flagMistakes(args []string) error {
+	var all []error
+	for {
+		cmd, rest, err := newRoot().Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil || errors.Is(err, pflag.ErrHelp) {
+			return joined(all)
+		}
+		all = append(all, explainFlag(cmd, err))
+		i, n := mistaken(args, err)
+		if n == 0 || i < 0 {
+			return joined(all)
+		}
+		args = slices.Concat(args[:i], args[i+n:])
+	}
+}
+
+// mistaken returns where in a command line the flag of an error is, and of how many words; none if that is not known.
+func mistaken(args []string, err error) (at, n int) {
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+	)
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		word := "--" + unknown.GetSpecifiedName()
+		return slices.IndexFunc(args, func(a string) bool { return a == word || strings.HasPrefix(a, word+"=") }), 1
+	case errors.As(err, &value):
+		for i, a := range args {
+			switch name, have, ok := strings.Cut(a, "="); {
+			case !strings.HasPrefix(a, "-"):
+			case ok && have == value.GetValue() && strings.HasSuffix(name, value.GetFlag().Name):
+				return i, 1
+			case !ok && i+1 < len(args) && args[i+1] == value.GetValue():
+				return i, 2
+			}
+		}
+	}
+	return 0, 0
+}
+
 // explainFlag puts what is wrong with a flag in our words.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var (
@@ -147,8 +206,6 @@ func explainFlag(cmd *cobra.Command, err error) error {
 		missing *pflag.ValueRequiredError
 	)
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return err
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return usagef("unknown flag --%s%s", unknown.GetSpecifiedName(), meant(cmd, unknown.GetSpecifiedName()))
 	case errors.As(err, &unknown):

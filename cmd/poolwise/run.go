@@ -152,21 +152,16 @@ func oneFile(_ *cobra.Command, args []string) error {
 
 // check reports a mistake in the flags.
 func (o *simulation) check() error {
+	var workers error
 	if o.workers < 0 {
-		return usagef("--workers: want at least 1, or 0 for one on each processor, have %d", o.workers)
+		workers = usagef("--workers: want at least 1, or 0 for one on each processor, have %d", o.workers)
 	}
-	if err := o.checkSweep(); err != nil {
-		return err
-	}
-	return o.reporting.check()
+	return joined([]error{workers, o.checkSweep(), o.reporting.check()})
 }
 
 // run runs a scenario.
 func (o *runOptions) run(cmd *cobra.Command, file string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	if err := o.checkPrecision(); err != nil {
+	if err := joined([]error{o.check(), o.checkPrecision()}); err != nil {
 		return err
 	}
 	var baseline *record.Result

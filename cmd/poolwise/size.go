@@ -81,19 +81,18 @@ func newSizeOptions(cmd *cobra.Command) *sizeOptions {
 
 // check reports a mistake in the flags.
 func (o *sizeOptions) check() error {
-	switch {
-	case len(o.over) > 1:
-		return usagef("want one --over, the sizes to choose from, have %d", len(o.over))
-	case o.budget < 1:
-		return usagef("--budget: want at least 1, have %d", o.budget)
-	case o.least < 2:
-		return usagef("--min-replications: want at least 2, since one says nothing about luck, have %d", o.least)
-	case o.most < o.least:
-		return usagef("--max-replications: want at least as many as --min-replications (%d), have %d", o.least, o.most)
-	case o.surge < 0:
-		return usagef("--surge: want 0 or more, have %d", o.surge)
+	var all []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			all = append(all, usagef(format, args...))
+		}
 	}
-	return o.runOptions.check()
+	bad(len(o.over) > 1, "want one --over, the sizes to choose from, have %d", len(o.over))
+	bad(o.budget < 1, "--budget: want at least 1, have %d", o.budget)
+	bad(o.least < 2, "--min-replications: want at least 2, since one says nothing about luck, have %d", o.least)
+	bad(o.most < o.least, "--max-replications: want at least as many as --min-replications (%d), have %d", o.least, o.most)
+	bad(o.surge < 0, "--surge: want 0 or more, have %d", o.surge)
+	return joined(append(all, o.runOptions.check()))
 }
 
 // run looks for the size.
