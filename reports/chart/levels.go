@@ -217,20 +217,45 @@ func windowOf(means []float64, highest []int64, from, n int) (mean, most float64
 	return mean / float64(max(k, 1)), most
 }
 
-// whenFull says when the pools were full for the first time.
+// whenFull says when the pools had nothing to lend for the first time: none idle while somebody waits, most of them opened, and all
+// lent. Those that are neither are checked, returned or closed.
 func whenFull(s *record.Series, of *record.Course) string {
-	i := slices.Index(s.Names, "in_use")
-	if of.Slots == 0 || i < 0 || i >= len(of.Max) {
+	levels := func(name string) (mean []float64, most []int64) {
+		if i := slices.Index(s.Names, name); i >= 0 && i < len(of.Mean) && i < len(of.Max) {
+			mean, most = of.Mean[i], of.Max[i]
+		}
+		return mean, most
+	}
+	_, lent := levels("in_use")
+	_, size := levels("size")
+	_, waiting := levels("waiting")
+	idle, _ := levels("idle")
+	connecting, _ := levels("connecting")
+	if of.Slots == 0 {
 		return ""
 	}
-	full := slices.IndexFunc(of.Max[i], func(n int64) bool { return n >= int64(of.Slots) })
+	full := slices.IndexFunc(lent, func(n int64) bool { return n >= int64(of.Slots) })
+	none := -1
+	for i := 0; i < min(len(idle), len(size), len(waiting), len(connecting)) && none < 0 && i != full; i++ {
+		if idle[i] == 0 && size[i] >= int64(of.Slots) && waiting[i] > 0 && connecting[i] < float64(of.Slots)/2 {
+			none = i
+		}
+	}
+	var says []string
+	at := func(i int) string { return digest.Duration(s.Bin * time.Duration(i)) }
 	switch {
-	case full < 0:
-		return ""
-	case full == 0:
-		return "all in use right at the start"
+	case none == 0:
+		says = append(says, "none idle from the start")
+	case none > 0:
+		says = append(says, "none idle from "+at(none))
 	}
-	return "first all in use at " + digest.Duration(s.Bin*time.Duration(full))
+	switch {
+	case full == 0:
+		says = append(says, "all lent right at the start")
+	case full > 0:
+		says = append(says, "first all lent at "+at(full))
+	}
+	return strings.Join(says, ", ")
 }
 
 // whenFailed says how many requests failed, and when.
@@ -351,16 +376,31 @@ func (o *overtime) several() bool {
 	return n > 1
 }
 
-// panels returns how high the panels of a course are, 0 for those that have nothing to show.
+// leastHeight is how high the panel is of what has next to nothing beside the others, as a share of the highest.
+const leastHeight = 0.6
+
+// panels returns how high the panels of a course are, 0 for those that have nothing to show: the more of the like of other courses
+// they show, the higher.
 func (o *overtime) panels(c *course) (connections, waiting, requests vg.Length) {
+	high := func(of func(*course) float64, most vg.Length) vg.Length {
+		largest := of(c)
+		for i := range o.each {
+			largest = max(largest, of(&o.each[i]))
+		}
+		if c.name == pooler || largest == 0 {
+			return most
+		}
+		return most * vg.Length(leastHeight+float64((1-leastHeight)*of(c))/largest)
+	}
+	ended := func(c *course) float64 { return slices.Max(sumOf(c.ok, c.failed)) }
 	if !c.borrows {
-		connections = highConnections
+		connections = high(func(c *course) float64 { return c.size.most() }, highConnections)
 	}
 	if c.waiting.most() > 0 {
-		waiting = highWaiting
+		waiting = high(func(c *course) float64 { return c.waiting.most() }, highWaiting)
 	}
-	if slices.Max(c.ok) > 0 || slices.Max(c.failed) > 0 {
-		requests = highRequests
+	if ended(c) > 0 {
+		requests = high(ended, highRequests)
 	}
 	return connections, waiting, requests
 }
@@ -401,7 +441,10 @@ var (
 	mostConnectInk = rgb(0x9a5b00)
 	mostWaitInk    = rgb(0x9c4500)
 
-	serviceInks = [record.MaxCourses]color.Color{rgb(0x5b3a8c), rgb(0xd8b365), rgb(0x3f7f7a), purple, rgb(0x8c6d31), rgb(0xb9bdc3)}
+	// No state has these; they differ in grey, too, most between neighbours.
+	serviceInks = [record.MaxCourses]color.Color{
+		rgb(0x2b2f36), rgb(0x2f8f88), rgb(0xc9c25a), rgb(0x6b4a1f), purple, rgb(0xa9aeb6),
+	}
 )
 
 func (o *overtime) draw(s *sheet) {
@@ -772,6 +815,9 @@ func (o *overtime) together(p *panel) {
 	what := "All connections"
 	if n := o.limit(); n > 0 {
 		what += ", the server allows " + digest.Count(int64(n))
+		if float64(n) < slices.Max(o.all.size.mean) {
+			what += "; what is above are attempts"
+		}
 		if float64(n) <= 4*o.all.size.most() {
 			p.ceiling(float64(n))
 		}

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"image/color"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +31,7 @@ func TestLevelsOverTime(t *testing.T) {
 		"Requests that ended, per second", "in use", "most in use", "connecting", "idle", "waiting", "served", "time", "0", "200 ms",
 		// 400 requests end evenly in 300 bins: 2 or 3 in two bins, and 4 in three.
 		"Areas: mean of 6.47 ms each. Thin lines: the most in it. First of the replications.",
-		"first all in use at 32.3 ms", // after 15 of 300 bins of 647 ms, all connecting till then
+		"first all lent at 32.3 ms", // after 15 of 300 bins of 647 ms, all connecting till then
 	} {
 		if !d.has(want) {
 			t.Errorf("no text %q in %v", want, d.texts)
@@ -44,9 +46,47 @@ func TestLevelsOverTime(t *testing.T) {
 			t.Errorf("%d areas are %s, want 2", n, name)
 		}
 	}
-	if d := levelsOverTime(t, lab(1), 5); !d.has("failed") || d.filled("D55E00") != 2 || !d.has("first all in use at 14.5 ms") ||
+	if d := levelsOverTime(t, lab(1), 5); !d.has("failed") || d.filled("D55E00") != 2 || !d.has("first all lent at 14.5 ms") ||
 		!d.has("247 failures from 967 µs to 290 ms") {
 		t.Errorf("failures are not drawn; texts %v", d.texts)
+	}
+}
+
+// TestLevelsSayWhenNoneIsIdle: connections that are pinged are not lent, and yet there is none to lend.
+func TestLevelsSayWhenNoneIsIdle(t *testing.T) {
+	s := &record.Series{Bin: time.Second, Names: []string{"size", "idle", "in_use", "waiting", "connecting"}}
+	of := &record.Course{Slots: 4,
+		Mean: [][]float64{{4, 4, 4}, {2, 0, 0}, {2, 1, 4}, {0, 2, 9}, {0, 0, 0}},
+		Max:  [][]int64{{4, 4, 4}, {3, 0, 0}, {3, 2, 4}, {0, 3, 9}, {0, 0, 0}},
+	}
+	if got := whenFull(s, of); got != "none idle from 1.00 s, first all lent at 2.00 s" {
+		t.Errorf("pinged, then lent: %q", got)
+	}
+	of.Mean[4][1] = 3 // they are under way
+	if got := whenFull(s, of); got != "first all lent at 2.00 s" {
+		t.Errorf("under way, then lent: %q", got)
+	}
+	of.Max[2][0] = 4 // lent before
+	if got := whenFull(s, of); got != "all lent right at the start" {
+		t.Errorf("lent at once: %q", got)
+	}
+}
+
+// TestServicesHaveInksOfTheirOwn: none is that of a state, and they differ in grey.
+func TestServicesHaveInksOfTheirOwn(t *testing.T) {
+	grey := func(c color.Color) float64 {
+		r, g, b, _ := c.RGBA()
+		return (0.299*float64(r) + 0.587*float64(g) + 0.114*float64(b)) / 257
+	}
+	for i, a := range serviceInks {
+		if slices.Contains([]color.Color{inUseInk, otherInk, connectingInk, idleInk, waitingInk, servedInk, failedInk}, a) {
+			t.Errorf("%v is that of a state", a)
+		}
+		for j, b := range serviceInks[:i] {
+			if d := math.Abs(grey(a) - grey(b)); d < 10 || d < 40 && i == j+1 && i < 4 {
+				t.Errorf("%v and %v differ by %.0f in grey", a, b, d)
+			}
+		}
 	}
 }
 
