@@ -3,8 +3,10 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"poolwise/scenarios"
+	"poolwise/sim"
 	"poolwise/sim/record"
 	"poolwise/sim/server"
 )
@@ -15,7 +17,7 @@ func faults(sc *scenarios.Scenario) (all []record.Fault) {
 		for i := range faults {
 			f := &faults[i]
 			length := f.For
-			if incident := f.Restart || f.Terminate > 0 || f.Kill > 0 || f.Failover != nil; length == 0 && !incident {
+			if length == 0 && !incident(f) {
 				length = math.MaxInt64 - f.At // to the end
 			}
 			at := f.At
@@ -31,6 +33,11 @@ func faults(sc *scenarios.Scenario) (all []record.Fault) {
 		add(" ("+sc.Servers[i].Name+")", sc.Servers[i].Faults)
 	}
 	return all
+}
+
+// incident reports whether a fault is of one instant.
+func incident(f *server.Fault) bool {
+	return f.Restart || f.Terminate > 0 || f.Kill > 0 || f.Failover != nil
 }
 
 // nameFault says in a few words what a fault does.
@@ -70,15 +77,24 @@ func nameFault(f *server.Fault) string {
 	return "fault"
 }
 
-// idleFaults says which faults have struck nothing, be it that nothing of what they act on took place meanwhile.
-func (w *world) idleFaults() (all []string) {
+// idleFaults says which faults the figures show nothing of: those that have struck nothing, be it that nothing of what they act on took
+// place meanwhile, and those that are over when the measured part of the run begins.
+func (w *world) idleFaults(from sim.Time) (all []string) {
 	for i, s := range w.servers {
 		o, of := &w.scenario.Server, ""
 		if i > 0 {
 			o, of = &w.scenario.Servers[i-1].Options, " of "+w.scenario.Servers[i-1].Name
 		}
-		for _, f := range s.Idle() {
-			all = append(all, fmt.Sprintf("the fault at %v%s (%s) had no effect: there was nothing for it to act on", o.Faults[f].At, of, nameFault(&o.Faults[f])))
+		idle := s.Idle()
+		for j := range o.Faults {
+			f := &o.Faults[j]
+			name := fmt.Sprintf("the fault at %v%s (%s)", f.At, of, nameFault(f))
+			switch end := sim.Time(0).Add(f.At).Add(f.For); {
+			case slices.Contains(idle, j):
+				all = append(all, name+" had no effect: there was nothing for it to act on")
+			case end < from && (f.For > 0 || incident(f)):
+				all = append(all, name+" is over before what is measured begins: to see what it does, set estimate: terminating")
+			}
 		}
 	}
 	return all

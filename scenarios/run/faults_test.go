@@ -83,3 +83,27 @@ workload:
 		}
 	}
 }
+
+// TestFaultInTheWarmUp: of a fault that is over before anything is measured the figures show nothing, and that is said.
+func TestFaultInTheWarmUp(t *testing.T) {
+	const src = `
+until: 20s
+estimate: steady
+warmup: %s
+server: {cores: 2, faults: [{at: 1s, for: %s, stall: true}, {at: 3s, restart: true}]}
+pool: {model: semaphore, max: 2}
+workload: {clients: 2, think: 10ms, request: [acquire, query: 1ms, release]}`
+	for _, c := range []struct {
+		warmup, length string
+		over           int
+	}{{"5s", "2s", 2}, {"5s", "5s", 1}, {"2s", "2s", 0}, {"none", "2s", 0}} {
+		base, cells := mustLoad(t, fmt.Sprintf(src, c.warmup, c.length), scenarios.Options{})
+		res, err := Run(context.Background(), base, cells, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(strings.Join(res.Cells[0].Warnings, "\n"), "is over before what is measured begins"); got != c.over {
+			t.Errorf("warm-up %s, a stall of %s: %d faults are said to be over, want %d: %q", c.warmup, c.length, got, c.over, res.Cells[0].Warnings)
+		}
+	}
+}

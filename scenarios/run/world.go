@@ -455,7 +455,7 @@ func (w *world) warn(r *record.Run) {
 	for _, text := range w.notStarted() {
 		add(text)
 	}
-	for _, text := range w.idleFaults() {
+	for _, text := range w.idleFaults(r.From) {
 		add(text)
 	}
 }
