@@ -29,7 +29,7 @@ var stageWord = [record.NumStages]stageWords{
 	record.StageQueue:   {"server queue", "queue", 'q', "waiting for a core of the server"},
 	record.StageLock:    {"wait for a lock", "lock", 'l', "waiting for locks"},
 	record.StageRunning: {"running", "running", 'r', "running queries"},
-	record.StageKept:    {"kept while idle", "kept idle", 'i', "on work outside the database, with a connection kept idle"},
+	record.StageKept:    {"kept idle", "kept idle", 'i', "on work outside the database, with a connection kept idle"},
 	record.StageOutside: {"outside, nothing held", "outside", 'o', "on work outside the database"},
 	record.StageReturn:  {"return", "return", 'b', "giving connections back"},
 	record.StagePause:   {"pause before a retry", "pause", 'z', "pausing between attempts"},

@@ -26,7 +26,7 @@ var stageInks = [record.NumStages]stageInk{
 	record.StageQueue:   {"server queue", sky},
 	record.StageLock:    {"wait for a lock", black},
 	record.StageRunning: {"running", blue},
-	record.StageKept:    {"kept while idle", green},
+	record.StageKept:    {"kept idle", green},
 	record.StageOutside: {"outside, nothing held", rgb(0xa8d5c4)},
 	record.StageReturn:  {"return", rgb(0xf0e442)},
 	record.StagePause:   {"pause before a retry", grey},

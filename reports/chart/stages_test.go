@@ -33,7 +33,7 @@ func TestWhereTheTimeWentOfOneCell(t *testing.T) {
 	d := whereTheTimeWent(t, reporttest.Staged(1))
 	for _, want := range []string{
 		"stages: where the time went", "all", "slowest", "failed", "152 ms", "200 ms", "50.0 ms", "0 %", "50 %", "100 %", "86 %", "97 %",
-		"wait for a connection", "server queue", "running", "kept while idle",
+		"wait for a connection", "server queue", "running", "kept idle",
 	} {
 		if !d.has(want) {
 			t.Errorf("no text %q in %v", want, d.texts)
