@@ -557,6 +557,10 @@ func TestAll(t *testing.T) {
 	if got := names(all); got[0] != "sizing-curve-server.cores.svg" || got[1] != "sizing-curve-pool.max.svg" || len(got) != 4+mostLevels {
 		t.Errorf("several settings: %v", got)
 	}
+	left := fmt.Sprintf("For room, %d of %d settings are left out", len(grid(2).Cells)-mostLevels, len(grid(2).Cells))
+	if len(grid(2).Cells) > mostLevels != read(t, all[len(all)-1].Bytes).says(left) {
+		t.Errorf("nothing says that %q", left)
+	}
 }
 
 // TestNamesOfFiles: they have no needless dashes, and no two are the same, not even where capitals count as small letters.

@@ -88,7 +88,8 @@ func All(r *record.Result, format string) ([]Named, error) {
 			return nil, err
 		}
 	}
-	for _, i := range notable(r, mostLevels) {
+	drawn := notable(r, mostLevels)
+	for _, i := range drawn {
 		if !hasLevels(&r.Cells[i].Curves.Levels) {
 			continue
 		}
@@ -96,7 +97,9 @@ func All(r *record.Result, format string) ([]Named, error) {
 		if label := fileName(digest.Label(r.Cells[i].Settings)); label != "" {
 			name += "-" + label
 		}
-		b, err := LevelsOverTime(r, i, format)
+		o := newOvertime(r, &r.Cells[i])
+		o.remark = leftOut(len(drawn), len(r.Cells))
+		b, err := o.render(format)
 		if err := add(name, b, err); err != nil {
 			return nil, err
 		}

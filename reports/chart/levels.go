@@ -28,6 +28,10 @@ func LevelsOverTime(r *record.Result, cell int, format string) ([]byte, error) {
 		return nil, errors.New("levels: the result has no levels over time; one that was read from JSON has figures only")
 	}
 	o := newOvertime(r, c)
+	return o.render(format)
+}
+
+func (o *overtime) render(format string) ([]byte, error) {
 	return renderHigh(format, o.height(), o.draw)
 }
 
@@ -49,6 +53,7 @@ type overtime struct {
 	all    course // of all pools
 	each   []course
 	marks  []moment
+	remark string
 }
 
 // course is what is drawn of some pools.
@@ -458,6 +463,7 @@ func (o *overtime) draw(s *sheet) {
 	if slices.ContainsFunc(o.cell.Curves.Levels.Faults, func(f record.Fault) bool { return f.Unseen && f.At < o.end }) {
 		remark += " Pools take dead connections for good ones until they use them."
 	}
+	remark += o.remark
 	what := "connections over time"
 	if label := digest.Label(o.cell.Settings); label != "" {
 		what += " at " + label
