@@ -223,6 +223,7 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 	}
 	p.legend(min(q.x.from-space, at), width-margin+3*space, top+19, entries)
 
+	var mids []vg.Length
 	y, stretch := top, (top-bottom)/c.needed()
 	for i := range c.rows {
 		e := &c.rows[i]
@@ -243,10 +244,15 @@ func (c *rows) draw(s *sheet, r *record.Result) {
 			}
 		}
 		f.share(e, mid, c.high(e)*0.3)
+		mids = append(mids, mid)
 	}
 	p.limitColumns("Throughput", of(c.limits, "throughput"))
 	q.limitColumns("Latency", ofDurations(c.limits, ""))
 	f.limitColumns("Failed", of(c.limits, "failed_rate"))
+	for i, mid := range mids { // over the lines at the limits
+		p.rateFigure(&c.rows[i], mid)
+		f.shareFigure(&c.rows[i], mid)
+	}
 }
 
 func (c *rows) ink(e *entity) ink {
@@ -280,24 +286,34 @@ func (p *panel) columns(ticks []tick, what string) {
 	p.foot(ticks, what)
 }
 
-// rate draws a bar of the throughput, its interval, and the figure.
+// rate draws a bar of the throughput, and its interval.
 func (p *panel) rate(e *entity, y, half vg.Length) {
+	f := e.throughput
+	if !f.Known {
+		return
+	}
+	ground := color.Color(blue)
+	if e.part {
+		ground = sky
+	}
+	p.rectangle(ground, p.x.from, y-half, p.x.at(f.Value), y+half)
+	if f.Interval {
+		p.line(black, 0.8, false, vg.Point{X: p.x.at(f.Lo), Y: y}, vg.Point{X: p.x.at(f.Hi), Y: y})
+	}
+}
+
+// rateFigure writes the throughput beside its bar.
+func (p *panel) rateFigure(e *entity, y vg.Length) {
 	f := e.throughput
 	if !f.Known {
 		p.text(p.x.from+3, y-3, start, digest.Dash, labelInk)
 		return
 	}
 	x := p.x.at(f.Value)
-	ground := color.Color(blue)
-	if e.part {
-		ground = sky
-	}
-	p.rectangle(ground, p.x.from, y-half, x, y+half)
 	if f.Interval {
 		x = max(x, p.x.at(f.Hi))
-		p.line(black, 0.8, false, vg.Point{X: p.x.at(f.Lo), Y: y}, vg.Point{X: p.x.at(f.Hi), Y: y})
 	}
-	p.text(x+3, y-3, start, digest.Rate(f.Value), labelInk)
+	p.halo(x+3, y-3, start, digest.Rate(f.Value), labelInk)
 }
 
 // times are the durations that the row must have room for.
@@ -387,13 +403,17 @@ func (p *panel) failing(median, longest record.Duration, y vg.Length) {
 	p.mark(tickShape, red, to)
 }
 
-// share draws a bar of the share that failed, with the figure.
+// share draws a bar of the share that failed.
 func (p *panel) share(e *entity, y, half vg.Length) {
+	if share := failedShare(e.requests); share > 0 {
+		p.rectangle(red, p.x.from, y-half, p.x.at(share), y+half)
+	}
+}
+
+// shareFigure writes the share that failed beside its bar, or in it.
+func (p *panel) shareFigure(e *entity, y vg.Length) {
 	share := failedShare(e.requests)
 	x := p.x.at(share)
-	if share > 0 {
-		p.rectangle(red, p.x.from, y-half, x, y+half)
-	}
 	text, k := digest.Share(share), labelInk
 	if share > 0 {
 		k = noteInk
@@ -402,7 +422,7 @@ func (p *panel) share(e *entity, y, half vg.Length) {
 		p.text(x-3, y-3, end, text, ink{white, k.size, false})
 		return
 	}
-	p.text(x+3, y-3, start, text, k)
+	p.halo(x+3, y-3, start, text, k)
 }
 
 // limitColumns writes what the columns show above them, and draws lines at limits down the rows, with their names above, as many
