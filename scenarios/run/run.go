@@ -166,7 +166,7 @@ func replicate(ctx context.Context, c scenarios.Cell, j job, opt Options) (run *
 		r.Series = record.Series{} // only the first is drawn
 	}
 	if late {
-		r.Warnings = append(r.Warnings, "no end of the warm-up was found in the first half of the run: it is too short, or never settles")
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no end of the warm-up was found in the first half of the run: it is too short, or never settles; say what to leave out, as in warmup: %v, or run for longer", sc.Until.Time/10))
 	}
 	return r, nil
 }

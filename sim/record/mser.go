@@ -59,8 +59,9 @@ func (w *WarmUp) Note(f Fact) {
 }
 
 // Cut returns the time at which the warm-up ends, in the first half of the run. late reports that the rule would have put it in
-// the second half, where it cannot be trusted: the run is too short, or does not settle. Without at least ten batches there is
-// no cut and it is late.
+// the second half, where it cannot be trusted, and that what follows the cut in the first half still changes: the run is too short, or
+// does not settle. (Rare long latencies alone put the cut of a run without any trend in the second half, after the last of them.)
+// Without at least ten batches there is no cut and it is late.
 func (w *WarmUp) Cut() (at sim.Time, late bool) {
 	m := len(w.batch)
 	if m < 10 {
@@ -91,5 +92,25 @@ func (w *WarmUp) Cut() (at sim.Time, late bool) {
 	if early > 0 {
 		at = w.batch[early-1].end + sim.Time(time.Nanosecond)
 	}
-	return at, cut > m/2
+	return at, cut > m/2 && !w.settles(early)
+}
+
+// settles reports whether the latencies from a batch on do not change from the first half of them to the second, at 5 %: by the means of
+// ten groups of batches, each long enough to have forgotten the one before.
+func (w *WarmUp) settles(from int) bool {
+	const groups, t = 10, 2.306 // Student's, of 8 degrees of freedom
+	n := (len(w.batch) - from) / groups
+	if n < 2 {
+		return false
+	}
+	var mean [groups]float64
+	for g := range mean {
+		for i := range n {
+			mean[g] += w.batch[from+g*n+i].mean / float64(n)
+		}
+	}
+	a, va := moments(mean[:groups/2])
+	b, vb := moments(mean[groups/2:])
+	d := a - b
+	return float64(d*d) <= float64(t*t)*(va+vb)/(groups/2)
 }
