@@ -569,7 +569,7 @@ func TestManySettings(t *testing.T) {
 	if n := strings.Count(text, "| p(99) |"); n != mostRows {
 		t.Errorf("%d rows of figures, want %d", n, mostRows)
 	}
-	if !strings.Contains(text, "\n| 100 | p(99) | 1.00 ms | 100 ms | +9900 % | exact | &lt;0.001 | worse |\n") {
+	if !strings.Contains(text, "\n| 100 | p(99) | 1.00 ms | 100 ms | ×100 | exact | &lt;0.001 | worse |\n") {
 		t.Errorf("the worst is not there:\n%s", text)
 	}
 	if !strings.Contains(text, "\n59 more figures differ or may; csv and json have all.\n") {

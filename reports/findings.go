@@ -97,17 +97,17 @@ func budgetTable(r *record.Result) *table {
 			t.figure("connections", "each", count(row.PerInstance), tooMany(row.PerInstance > row.Safe))
 			t.figure("connections", "at peak", count(row.Demand), tooMany(row.Demand > row.Available))
 			t.figure("connections", "available", count(row.Available), plain)
-			t.figure("connections", "safe each", count(row.Safe), strong)
+			t.figure("connections", "may have", count(row.Safe), strong)
 			used := digest.Dash
 			if row.Used.Known {
 				used = digest.Level(row.Used.Value)
 			}
 			t.figure("connections", "used", used, plain)
-			t.text("", "if the peak is forgotten", forgotten(row), plain)
+			t.text("", "without the peak", forgotten(row), plain)
 			t.end()
 		}
 	}
-	t.drop("if the peak is forgotten", "")
+	t.drop("without the peak", "")
 	return t
 }
 

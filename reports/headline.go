@@ -65,12 +65,27 @@ func cellHeadline(c *record.Cell) []string {
 	default:
 		says = append(says, failures(c)+".")
 	}
+	says = append(says, retries(c)...)
 	says = append(says, timeouts(c)...)
 	if q.Unfinished > 0 && !few {
 		says = append(says, unfinished(q)+" at the end.")
 	}
 	says = append(says, failingPools(c)...)
 	return append(says, stageHeadline(c)...)
+}
+
+// retries says how many attempts requests make, where they are repeated.
+func retries(c *record.Cell) []string {
+	q := c.Requests
+	if q.Retries == 0 {
+		return nil
+	}
+	attempts := float64(q.Total+q.Retries) / float64(q.Total)
+	s := "With retries a request makes " + digest.Number(attempts) + " attempts in the mean"
+	if c.Arrivals.Known {
+		s += fmt.Sprintf(": %s a second, of %s requests a second that arrive", perSecond(record.ExactFloat(c.Arrivals.Value*attempts)), perSecond(c.Arrivals))
+	}
+	return []string{s + "."}
 }
 
 // speed adds the throughput and the latency to a sentence.
@@ -306,6 +321,9 @@ func tooSmall(l *digest.Line) []string {
 	}
 	if len(below) == 0 {
 		return nil
+	}
+	if lo >= 0.8 {
+		return []string{"At " + values(l, below) + " throughput is " + span(lo, hi) + " of the best."}
 	}
 	is := " are"
 	if len(below) == 1 {

@@ -47,6 +47,7 @@ func variantHeadline(r *record.Result, key string) []string {
 	says = append(says, capital(none+s+"."))
 	if worst := worstCell(cells); worst != nil {
 		says = append(says, "Most fail"+at(worst)+": "+failures(worst)+".")
+		says = append(says, retries(worst)...)
 	}
 	return says
 }

@@ -94,6 +94,10 @@ func (v *Service) AtOnce() int {
 	if w.Clients != nil {
 		n = *w.Clients
 	}
+	if a := w.Arrivals; a != nil && a.Bursts != nil && a.Bursts.Count != nil && *a.Bursts.Count == 1 &&
+		a.Poisson == nil && a.Constant == nil && a.Phases == nil && a.Modulated == nil && a.Trace == nil {
+		n = a.Bursts.Size // there are no more
+	}
 	if w.Threads != nil && (n == 0 || n > *w.Threads) {
 		n = *w.Threads
 	}

@@ -72,7 +72,7 @@ func safety(users []*scenarios.Service, f *workload.Deadlock) string {
 	case v.Workload.Clients != nil:
 		clients := *v.WorkloadOf(0).Clients
 		return fmt.Sprintf("; the smallest safe pool for %d requests at once is %d", clients, scenarios.SafeSize(clients, v.Workload.Nesting()))
-	case v.Workload.Arrivals.Bursts != nil:
+	case v.Workload.Arrivals != nil && v.Workload.Arrivals.Bursts != nil:
 		burst := v.Workload.Arrivals.Bursts.Size
 		return fmt.Sprintf("; the smallest safe pool for a burst of %d is %d", burst, scenarios.SafeSize(burst, v.Workload.Nesting()))
 	default:

@@ -39,8 +39,11 @@ func Difference(v float64, unit string) string {
 	return s
 }
 
-// Change writes a relative difference in percent with two significant digits: +31 %, -0.12 %.
+// Change writes a relative difference in percent with two significant digits: +31 %, -0.12 %; from 100 times on as a multiple: ×367.
 func Change(share float64) string {
+	if share >= 99 {
+		return "×" + amount(math.Round(share+1), 3)
+	}
 	p := share * 100
 	s := digits(p, 2)
 	if math.Abs(p) >= 99.5 {
