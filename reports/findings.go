@@ -21,6 +21,8 @@ var kinds = map[record.FindingKind]labelled{
 	record.CanDeadlock:   {label: "can deadlock", tone: doubtful},
 	record.Leaking:       {label: "leak", tone: bad},
 	record.NeverReleased: {label: "kept", tone: doubtful},
+	record.Recovered:     {label: "recovered", tone: good},
+	record.NotRecovered:  {label: "not recovered", tone: bad},
 	record.LeakAlarms:    {label: "leak alarms", tone: doubtful},
 	record.ReturnedTwice: {label: "returned twice", tone: doubtful},
 	record.SessionState:  {label: "session state", tone: bad},

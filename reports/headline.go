@@ -33,6 +33,7 @@ func headline(r *record.Result) []string {
 	default:
 		says = append(says, gridHeadline(r)...)
 	}
+	says = append(says, notRecovered(r)...)
 	says = append(says, leaks(r)...)
 	return append(says, checks(r)...)
 }
@@ -508,6 +509,37 @@ func deadlocks(r *record.Result) []string {
 		where += " in " + digest.Printable(first.Service)
 	}
 	return []string{"Deadlock" + where + ": " + digest.Printable(first.Text) + "."}
+}
+
+// notRecovered says at which settings a disturbance had consequences to the end of the run.
+func notRecovered(r *record.Result) []string {
+	var text string
+	var cells []*record.Cell
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for _, d := range c.Diagnoses {
+			if d.Kind == record.NotRecovered {
+				text, cells = d.Text, append(cells, c)
+			}
+		}
+	}
+	keys := digest.Varying(r)
+	switch n := len(cells); {
+	case n == 0:
+		return nil
+	case len(r.Cells) == 1:
+		return []string{capital(digest.Printable(text)) + "."}
+	case n == len(r.Cells):
+		return []string{"At every setting it had not recovered by the end of the run."}
+	case n <= 3 && len(keys) == 1:
+		var names []string
+		for _, c := range cells {
+			names = append(names, labelOf(c, keys[0]))
+		}
+		return []string{"At " + wording.And(names) + " it had not recovered by the end of the run."}
+	default:
+		return []string{fmt.Sprintf("At %d of %d settings it had not recovered by the end of the run.", n, len(r.Cells))}
+	}
 }
 
 // checks says how many checks passed, and names those that did not.

@@ -88,6 +88,9 @@ func diagnose(sc *scenarios.Scenario, c *record.Cell) {
 		}
 	}
 	c.Warnings = append(c.Warnings, sc.Warnings()...)
+	if d := recovery(sc, c); d != nil {
+		c.Diagnoses = append(c.Diagnoses, *d)
+	}
 	c.Offered = offered(sc, c)
 	c.Budget = sc.Budget()
 	if text := overLimit(sc, c); text != "" {

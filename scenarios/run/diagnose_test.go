@@ -292,3 +292,26 @@ actions:
 		t.Errorf("%+v, server %+v", c.Budget, c.Server)
 	}
 }
+
+// TestRecoveryFromAPeak: at 1200 requests a second for 5 s, a pool of 8 that does 800 a second has 2000 waiting, less those who give up. At
+// 400 a second they are served within 5 s more; at 790 it takes a hundred times as long, beyond the end.
+func TestRecoveryFromAPeak(t *testing.T) {
+	const src = `
+name: peak
+until: 60s
+server: {}
+pool: {model: semaphore, max: 8, acquire_timeout: 60s}
+workload:
+  arrivals: {phases: [{for: 10s, rate: 400/s, spacing: constant}, {for: 5s, rate: 1200/s, spacing: constant}, {rate: AFTER, spacing: constant}]}
+  request: [acquire, query: 10ms, release]
+`
+	for after, want := range map[string]record.FindingKind{"400/s": record.Recovered, "790/s": record.NotRecovered} {
+		c := mustCheck(t, strings.ReplaceAll(src, "AFTER", after))
+		if d := diagnosis(t, c, want); d == nil {
+			t.Errorf("at %s: %+v, want %s", after, c.Diagnoses, want)
+		}
+	}
+	if c := mustCheck(t, strings.NewReplacer("1200/s", "401/s", "AFTER", "400/s").Replace(src)); len(c.Diagnoses) > 0 {
+		t.Errorf("without a peak: %+v", c.Diagnoses)
+	}
+}

@@ -24,12 +24,14 @@ type FindingKind string
 
 // The kinds.
 const (
-	Deadlocked    FindingKind = "deadlock"     // holders of connections waited for each other
-	CanDeadlock   FindingKind = "can_deadlock" // by the scenario they can
-	Leaking       FindingKind = "leak"         // slots were lost for ever
-	NeverReleased FindingKind = "kept"         // the number of connections in use only ever rose
-	NotStarted    FindingKind = "not_started"  // the pool of an instance could not be built
-	LeakAlarms    FindingKind = "leak_alarms"  // the pool took connections for leaked
+	Deadlocked    FindingKind = "deadlock"      // holders of connections waited for each other
+	CanDeadlock   FindingKind = "can_deadlock"  // by the scenario they can
+	Leaking       FindingKind = "leak"          // slots were lost for ever
+	NeverReleased FindingKind = "kept"          // the number of connections in use only ever rose
+	Recovered     FindingKind = "recovered"     // from a peak of the load, a fault or a pause
+	NotRecovered  FindingKind = "not_recovered" // by the end of the run
+	NotStarted    FindingKind = "not_started"   // the pool of an instance could not be built
+	LeakAlarms    FindingKind = "leak_alarms"   // the pool took connections for leaked
 	ReturnedTwice FindingKind = "returned_twice"
 	SessionState  FindingKind = "session_state" // a borrower had what another had left in the session
 )
