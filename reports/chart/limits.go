@@ -194,6 +194,6 @@ var limitInk = ink{black, 8.5, false}
 func (s *sheet) halo(x, y vg.Length, align float64, str string, k ink) {
 	w := k.width(str)
 	from := x - vg.Length(align)*w
-	s.rectangle(veil, from-1.5, y-2, from+w+1.5, y+k.size-1)
+	s.rectangle(veil, max(from-1.5, 0), y-2, min(from+w+1.5, width), y+k.size-1)
 	s.text(x, y, align, str, k)
 }
