@@ -30,20 +30,7 @@ type Named struct {
 // for settings that are not numbers and for services, the percentiles of latencies and of waits if there are any, where the time
 // went if that is known, and the levels over time, of the cells that tell most if there are many.
 func All(r *record.Result, format string) ([]Named, error) {
-	var all []Named
-	used := map[string]bool{}
-	add := func(name string, chart []byte, err error) error {
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		// Some file systems take capitals for small letters.
-		for base, n := name, 2; used[strings.ToLower(name)]; n++ {
-			name = fmt.Sprintf("%s-%d", base, n)
-		}
-		used[strings.ToLower(name)] = true
-		all = append(all, Named{name + "." + format, chart})
-		return nil
-	}
+	a := album{format: format, used: map[string]bool{}}
 	var keys []string
 	for _, key := range digest.Varying(r) {
 		if digest.Lines(r, key) != nil {
@@ -56,7 +43,7 @@ func All(r *record.Result, format string) ([]Named, error) {
 			name += "-" + fileName(key)
 		}
 		b, err := SizingCurve(r, key, format)
-		if err := add(name, b, err); err != nil {
+		if err := a.add(name, b, err); err != nil {
 			return nil, err
 		}
 	}
@@ -66,25 +53,16 @@ func All(r *record.Result, format string) ([]Named, error) {
 			name = "services"
 		}
 		b, err := Settings(r, format)
-		if err := add(name, b, err); err != nil {
+		if err := a.add(name, b, err); err != nil {
 			return nil, err
 		}
 	}
-	if hasLatencies(r) {
-		b, err := PercentileCurve(r, format)
-		if err := add("percentiles", b, err); err != nil {
-			return nil, err
-		}
-	}
-	if hasWaits(r) {
-		b, err := WaitCurve(r, format)
-		if err := add("percentiles-wait", b, err); err != nil {
-			return nil, err
-		}
+	if err := a.percentiles(r); err != nil {
+		return nil, err
 	}
 	if knowsStages(r) {
 		b, err := WhereTheTimeWent(r, format)
-		if err := add("stages", b, err); err != nil {
+		if err := a.add("stages", b, err); err != nil {
 			return nil, err
 		}
 	}
@@ -100,11 +78,46 @@ func All(r *record.Result, format string) ([]Named, error) {
 		o := newOvertime(r, &r.Cells[i])
 		o.remark = leftOut(len(drawn), len(r.Cells))
 		b, err := o.render(format)
-		if err := add(name, b, err); err != nil {
+		if err := a.add(name, b, err); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return a.all, nil
+}
+
+// album collects charts.
+type album struct {
+	format string
+	used   map[string]bool // names in small letters: some file systems take capitals for these
+	all    []Named
+}
+
+// add adds a chart, unless it could not be drawn, by its name or, if that is taken, by that and a number.
+func (a *album) add(name string, chart []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for base, n := name, 2; a.used[strings.ToLower(name)]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	a.used[strings.ToLower(name)] = true
+	a.all = append(a.all, Named{name + "." + a.format, chart})
+	return nil
+}
+
+// percentiles adds the curves of latencies and of waits, if there are any.
+func (a *album) percentiles(r *record.Result) error {
+	if hasLatencies(r) {
+		b, err := PercentileCurve(r, a.format)
+		if err := a.add("percentiles", b, err); err != nil {
+			return err
+		}
+	}
+	if hasWaits(r) {
+		b, err := WaitCurve(r, a.format)
+		return a.add("percentiles-wait", b, err)
+	}
+	return nil
 }
 
 // fileName makes a text part of the name of a file, on any system.

@@ -19,36 +19,21 @@ func Size(s *record.Sizing, format string) ([]Named, error) {
 			}
 		}
 	}
-	var all []Named
-	add := func(name string, chart []byte, err error) error {
-		if err == nil {
-			all = append(all, Named{name + "." + format, chart})
-		}
-		return err
-	}
+	a := album{format: format, used: map[string]bool{}}
 	if digest.Lines(r, s.Key) != nil {
 		b, err := SizingCurve(r, s.Key, format, use...)
-		if err := add("sizing-curve", b, err); err != nil {
+		if err := a.add("sizing-curve", b, err); err != nil {
 			return nil, err
 		}
 	}
-	if hasLatencies(r) {
-		b, err := PercentileCurve(r, format)
-		if err := add("percentiles", b, err); err != nil {
-			return nil, err
-		}
-	}
-	if hasWaits(r) {
-		b, err := WaitCurve(r, format)
-		if err := add("percentiles-wait", b, err); err != nil {
-			return nil, err
-		}
+	if err := a.percentiles(r); err != nil {
+		return nil, err
 	}
 	if at >= 0 && hasLevels(&r.Cells[at].Curves.Levels) {
 		b, err := LevelsOverTime(r, at, format)
-		if err := add("levels-"+fileName(digest.Label(r.Cells[at].Settings)), b, err); err != nil {
+		if err := a.add("levels-"+fileName(digest.Label(r.Cells[at].Settings)), b, err); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return a.all, nil
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"poolwise/scenarios"
 	"poolwise/sim"
@@ -85,12 +84,11 @@ func (w *world) idleFaults(from sim.Time) (all []string) {
 		if i > 0 {
 			o, of = &w.scenario.Servers[i-1].Options, " of "+w.scenario.Servers[i-1].Name
 		}
-		idle := s.Idle()
 		for j := range o.Faults {
 			f := &o.Faults[j]
 			name := fmt.Sprintf("the fault at %v%s (%s)", f.At, of, nameFault(f))
 			switch end := sim.Time(0).Add(f.At).Add(f.For); {
-			case slices.Contains(idle, j):
+			case !s.Struck(j):
 				all = append(all, name+" had no effect: there was nothing for it to act on")
 			case end < from && (f.For > 0 || incident(f)):
 				all = append(all, name+" is over before what is measured begins: to see what it does, set estimate: terminating")

@@ -164,31 +164,36 @@ func (f *Fault) validate(bad func(path, message string)) {
 	}
 }
 
+// compiled is a fault of the timeline.
+type compiled struct {
+	*Fault
+	struck bool // it has had an effect
+}
+
 // window is an effect that lasts, from included, to excluded.
 type window struct {
 	from, to sim.Time
-	fault    *Fault
-	number   int     // of the fault
+	fault    *compiled
 	connect  latency // of connectTime
 }
 
 // incident is an effect of one instant, or one end of a window.
 type incident struct {
 	effect effectID
-	fault  *Fault
-	number int
+	fault  *compiled
 	over   bool     // the window ends
 	until  sim.Time // of a stall
 }
 
 // addFaults compiles the timeline: windows are looked up when they may count, incidents are events.
 func (s *Server) addFaults() {
-	s.struck = make([]bool, len(s.opts.Faults))
-	for i := range s.opts.Faults {
-		f := &s.opts.Faults[i]
+	s.faults = make([]compiled, len(s.opts.Faults))
+	for i := range s.faults {
+		f := &s.faults[i]
+		f.Fault = &s.opts.Faults[i]
 		for id := range numEffects {
 			e := &effects[id]
-			if !e.isSet(f) {
+			if !e.isSet(f.Fault) {
 				continue
 			}
 			from, to := sim.Time(0).Add(f.At), sim.Forever
@@ -196,24 +201,24 @@ func (s *Server) addFaults() {
 				to = from.Add(f.For)
 			}
 			if id == readOnly {
-				s.switches(i, from, to)
+				s.switches(f, from, to)
 				continue
 			}
 			if id == stall {
-				s.incident(from, incident{effect: stall, fault: f, number: i, until: to})
+				s.incident(from, incident{effect: stall, fault: f, until: to})
 				continue
 			}
 			if e.window {
-				w := window{from: from, to: to, fault: f, number: i}
+				w := window{from: from, to: to, fault: f}
 				if id == connectTime {
 					w.connect = newLatency(s.sim, *f.Connect, s.opts.TimerOverhead)
 				}
 				s.windows[id] = append(s.windows[id], w)
 				continue
 			}
-			s.incident(from, incident{effect: id, fault: f, number: i})
+			s.incident(from, incident{effect: id, fault: f})
 			if f.For > 0 && (id == restart || id == failover) {
-				s.windows[refuse] = append(s.windows[refuse], window{from: from, to: to, fault: f, number: i})
+				s.windows[refuse] = append(s.windows[refuse], window{from: from, to: to, fault: f})
 			}
 		}
 	}
@@ -226,8 +231,8 @@ func (s *Server) incident(at sim.Time, i incident) {
 }
 
 // switches compiles a window during which the sessions are in another state: only its ends are looked at, not each use.
-func (s *Server) switches(number int, from, to sim.Time) {
-	i := incident{effect: readOnly, fault: &s.opts.Faults[number], number: number}
+func (s *Server) switches(f *compiled, from, to sim.Time) {
+	i := incident{effect: readOnly, fault: f}
 	s.incident(from, i)
 	if to < sim.Forever {
 		i.over = true
@@ -240,7 +245,7 @@ func (s *Server) switches(number int, from, to sim.Time) {
 func (s *Server) during(id effectID) *window {
 	w := s.openNow(id)
 	if w != nil {
-		s.struck[w.number] = true
+		w.fault.struck = true
 	}
 	return w
 }
@@ -267,20 +272,13 @@ var failures = []struct {
 	{failTransient, record.TransientError},
 }
 
-// Idle returns the faults, by their place in Options.Faults, that have struck nothing so far.
-func (s *Server) Idle() (all []int) {
-	for i, struck := range s.struck {
-		if !struck {
-			all = append(all, i)
-		}
-	}
-	return all
-}
+// Struck reports whether the fault of a place in Options.Faults has had an effect so far.
+func (s *Server) Struck(fault int) bool { return s.faults[fault].struck }
 
 // happen lets an incident happen.
 func (s *Server) happen(i incident) {
 	if i.effect != stall && (s.stats.Open > 0 || len(s.ops) > len(s.freeOps)) { // sessions, or connects under way
-		s.struck[i.number] = true
+		i.fault.struck = true
 	}
 	switch i.effect {
 	case restart:
@@ -293,7 +291,7 @@ func (s *Server) happen(i incident) {
 	case kill:
 		s.Kill(int32(i.fault.Kill))
 	case stall:
-		s.standStill(i.number, i.until)
+		s.standStill(i.fault, i.until)
 	case readOnly:
 		if i.over {
 			s.readOnly--
@@ -313,7 +311,7 @@ func (s *Server) happen(i incident) {
 }
 
 // standStill lets the server stand still until a time: whatever it is at is put off. What begins meanwhile is put off where it begins.
-func (s *Server) standStill(number int, until sim.Time) {
+func (s *Server) standStill(f *compiled, until sim.Time) {
 	now := s.sim.Now()
 	longer := until.Sub(max(now, s.stalledUntil))
 	if longer <= 0 {
@@ -322,14 +320,14 @@ func (s *Server) standStill(number int, until sim.Time) {
 	for o := range s.ops {
 		p := &s.ops[o]
 		if p.timer != (sim.Timer{}) && p.needsServer() {
-			s.struck[number] = true
+			f.struck = true
 			s.wake(p)
 			s.sleepFor(Op(o), p, p.stage, p.due.Add(longer).Sub(now))
 		}
 	}
-	s.stalledUntil, s.stalledBy = until, number
+	s.stalledUntil, s.stalledBy = until, f
 	if s.shared.used {
-		s.struck[number] = s.struck[number] || len(s.shared.heap) > 0
+		f.struck = f.struck || len(s.shared.heap) > 0
 		s.shared.advance()
 		s.shared.since = until
 		s.shared.rearm()
@@ -352,7 +350,7 @@ func (s *Server) stalls() bool {
 	if s.stalledUntil <= s.sim.Now() {
 		return false
 	}
-	s.struck[s.stalledBy] = true
+	s.stalledBy.struck = true
 	return true
 }
 

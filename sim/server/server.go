@@ -43,8 +43,8 @@ type Server struct {
 	windows                   [numEffects][]window
 	incidents                 []incident
 	stalledUntil              sim.Time
-	stalledBy                 int    // the fault
-	struck                    []bool // by fault: it has had an effect
+	stalledBy                 *compiled
+	faults                    []compiled
 
 	ops          []operation
 	freeOps      []Op

@@ -175,7 +175,7 @@ func (s *Server) forgotten(se *session) *window {
 	if w == nil || s.sim.Now().Sub(se.used) <= w.fault.DropIdle.After {
 		return nil
 	}
-	s.struck[w.number] = true
+	w.fault.struck = true
 	return w
 }
 
